@@ -1,0 +1,44 @@
+"""mflno: surrogates with error bars for expensive oscillatory solvers, from few runs."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mflno.data import Level, Parameter, Trajectories
+    from mflno.errors import ArgumentError, MflnoError, MissingExtra, SolveFailed, StoreError
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ArgumentError": "errors",
+    "MflnoError": "errors",
+    "MissingExtra": "errors",
+    "SolveFailed": "errors",
+    "StoreError": "errors",
+    "Level": "data",
+    "Parameter": "data",
+    "Trajectories": "data",
+}
+__all__ = [
+    "ArgumentError",
+    "Level",
+    "MflnoError",
+    "MissingExtra",
+    "Parameter",
+    "SolveFailed",
+    "StoreError",
+    "Trajectories",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    """Import a public name from its home on first use, so that importing mflno does no work."""
+    if name not in _HOMES:
+        text = f"module 'mflno' has no attribute {name!r}"
+        raise AttributeError(text)
+    return getattr(import_module(f"mflno.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

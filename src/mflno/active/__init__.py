@@ -1,0 +1,1 @@
+"""Draws, candidates and costs to the next cases."""

@@ -1,0 +1,1 @@
+"""Parameters to draws: Langevin steps, replica ladders, collection, diagnosis, bands."""

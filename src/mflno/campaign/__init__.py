@@ -1,0 +1,1 @@
+"""Plan, state, loop and runners of a campaign."""

@@ -1,0 +1,1 @@
+"""Data of several levels to one predictive law: the MF-LNO and its peers."""

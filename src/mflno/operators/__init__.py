@@ -1,0 +1,1 @@
+"""Functions to functions: the Laplace layer, LNO, DeepONet."""

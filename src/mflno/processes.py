@@ -1,0 +1,1 @@
+"""Child processes that cannot outlive, hang or hurt their caller."""

@@ -1,0 +1,1 @@
+"""Journal or study to figures and one self-contained page."""

@@ -1,0 +1,1 @@
+"""Solve many cases of one level: parallel, cached on disk, resumable."""

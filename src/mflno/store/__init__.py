@@ -1,0 +1,1 @@
+"""Journals, arrays and surrogate files on disk; no pickle."""

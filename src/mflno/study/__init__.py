@@ -1,0 +1,1 @@
+"""Comparisons: methods, budgets and seeds to tables."""

@@ -1,0 +1,1 @@
+"""Checks that a new problem, operator, sampler or score can run on itself."""
