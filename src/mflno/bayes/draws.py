@@ -1,0 +1,163 @@
+"""What an inference gives back: the draws, where each came from, and the run's trace.
+
+Letters of this room beside the house's: L ladders (independent repetitions batched in one
+buffer), K chains of a ladder, coldest first, J = K - 1 neighbouring pairs, I iterations.
+A buffer of parameters has one row a chain, ladder after ladder: row `l * K + k`.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+from mflno.errors import ArgumentError
+from mflno.shapes import Bool, Float, Int
+
+
+@runtime_checkable
+class Energy(Protocol):
+    """What a posterior is made of: one number a chain, exp(-energy / τ) up to a constant.
+
+    `batch` holds the indices of the cases to look at, `None` means all of them. A row's
+    energy depends on that row alone, so the gradient of the sum is each chain's gradient.
+    """
+
+    def __call__(
+        self, theta: Float[Tensor, "K P"], batch: Int[Tensor, " B"] | None, /
+    ) -> Float[Tensor, " K"]:
+        """The energy of every chain."""
+        ...
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What happened at each iteration, for diagnosis.
+
+    Attributes:
+        energy: Of each chain (rung of the ladder, coldest first), as the swap saw it.
+        gradient: Norm of each chain's gradient, before clipping.
+        step_size: η of each chain.
+        temperature: τ of each chain.
+        healthy: False where a chain was not finite and was restarted from a healthy one.
+        replica: Which of the K starting states' descendants sits in the chain.
+        tentative: Where the rule's condition held, whatever its gate and turn.
+        swapped: Where the pair (j, j + 1) exchanged its states.
+        buffer: The correction C of the pair, in units of energy.
+        parameters: How many numbers a state has.
+    """
+
+    energy: Float[Tensor, "I L K"]
+    gradient: Float[Tensor, "I L K"]
+    step_size: Float[Tensor, "I K"]
+    temperature: Float[Tensor, " K"]
+    healthy: Bool[Tensor, "I L K"]
+    replica: Int[Tensor, "I L K"]
+    tentative: Bool[Tensor, "I L J"]
+    swapped: Bool[Tensor, "I L J"]
+    buffer: Float[Tensor, "I L J"]
+    parameters: int
+
+    @property
+    def ratio(self) -> Float[Tensor, "I L K"]:
+        """η|g|²/(2τ): squared drift against squared noise of one coordinate; inf where τ = 0.
+
+        Over P coordinates the noise adds up: `ratio / parameters` compares the whole moves,
+        and is ηk/2 for a Gaussian of curvature k. Where that is not small, the temperature
+        does not shape the draws.
+        """
+        eta = self.step_size[:, None, :]
+        return eta * self.gradient.square() / (2 * self.temperature)
+
+    @classmethod
+    def empty(cls, *, ladders: int, chains: int, parameters: int) -> "Trace":
+        """A trace of no iterations, for an inference in closed form."""
+        rows, pairs = torch.zeros(0, ladders, chains), torch.zeros(0, ladders, chains - 1)
+        return cls(
+            energy=rows, gradient=rows, step_size=rows[:, 0], temperature=torch.zeros(chains),
+            healthy=rows.bool(), replica=rows.long(), tentative=pairs.bool(),
+            swapped=pairs.bool(), buffer=pairs, parameters=parameters,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws of the posterior; each carries where it came from.
+
+    Attributes:
+        theta: One state a row.
+        ladder: Which of the independent repetitions.
+        chain: Which chain of the ladder, 0 the coldest.
+        step: After how many moves.
+        temperature: Of that chain.
+        trace: The run they are from.
+
+    Example:
+        >>> one = torch.zeros(2)
+        >>> where = torch.tensor([0, 1])
+        >>> trace = Trace.empty(ladders=1, chains=2, parameters=3)
+        >>> draws = Draws(torch.zeros(2, 3), where * 0, where, where * 0 + 9, one, trace)
+        >>> len(draws), len(draws.where(draws.chain == 0))
+        (2, 1)
+    """
+
+    theta: Float[Tensor, "S P"]
+    ladder: Int[Tensor, " S"]
+    chain: Int[Tensor, " S"]
+    step: Int[Tensor, " S"]
+    temperature: Float[Tensor, " S"]
+    trace: Trace
+
+    def __len__(self) -> int:
+        return len(self.theta)
+
+    def where(self, chosen: Bool[Tensor, " S"]) -> "Draws":
+        """The chosen draws."""
+        return Draws(
+            self.theta[chosen], self.ladder[chosen], self.chain[chosen],
+            self.step[chosen], self.temperature[chosen], self.trace,
+        )  # fmt: skip
+
+
+@runtime_checkable
+class Inference(Protocol):
+    """From an energy to draws of exp(-energy / τ): the door every method of this room has.
+
+    An inference is a frozen dataclass; its fields are its configuration.
+    """
+
+    @property
+    def chains(self) -> int:
+        """How many rows of `theta0` one ladder takes."""
+        ...
+
+    def sample(
+        self,
+        energy: Energy,
+        theta0: Float[Tensor, "R P"],
+        *,
+        cases: int,
+        generator: torch.Generator,
+        show: bool = True,
+    ) -> Draws:
+        """Draws from starting states.
+
+        Args:
+            energy: One number a row.
+            theta0: Starting states, `chains` rows for each independent ladder.
+            cases: How many cases the energy is made of, for mini-batches.
+            generator: The only source of randomness.
+            show: Whether a progress line may be drawn.
+        """
+        ...
+
+
+def ladders_of(place: str, theta0: Float[Tensor, "R P"], chains: int) -> int:
+    """How many ladders the starting states fill; refuse what cannot start."""
+    if len(theta0) == 0 or len(theta0) % chains:
+        rule = f"must have {chains} rows for each ladder"
+        raise ArgumentError(place, rule, f"{len(theta0)} rows", "pass chains × ladders rows")
+    if not bool(torch.isfinite(theta0).all()):
+        rule, remedy = "must be finite", "check the initial parameters"
+        raise ArgumentError(place, rule, "NaN or infinity", remedy)
+    return len(theta0) // chains
