@@ -48,14 +48,18 @@ class SolveFailed(MflnoError, RuntimeError):
 
     KINDS = (
         "error",
+        "start",
         "exit",
         "signal",
         "timeout",
+        "cancelled",
         "nan",
+        "inf",
         "shape",
         "grid",
         "output",
         "refused",
+        "server",
     )
 
     def __init__(self, kind: str, detail: str, log: str = "") -> None:
@@ -68,7 +72,7 @@ class SolveFailed(MflnoError, RuntimeError):
     @property
     def retryable(self) -> bool:
         """Whether the same case may succeed when it is tried again."""
-        return self.kind in ("signal", "timeout", "refused")
+        return self.kind in ("signal", "timeout", "cancelled", "refused")
 
 
 class MissingExtra(MflnoError, ImportError):

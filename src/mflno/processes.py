@@ -1,1 +1,0 @@
-"""Child processes that cannot outlive, hang or hurt their caller."""
