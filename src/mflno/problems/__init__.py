@@ -1,6 +1,93 @@
 """Solvers: the contract, the experiments, and adapters for everybody's own."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 from mflno.data import Level, Parameter
+from mflno.errors import ArgumentError
+from mflno.problems.burgers import Burgers
+from mflno.problems.cases import (
+    Split,
+    candidate_cases,
+    grid_cases,
+    random_cases,
+    study_cases,
+    test_cases,
+)
+from mflno.problems.chain import Chain
+from mflno.problems.checking import (
+    checked_case,
+    checked_cases,
+    checked_level,
+    checked_values,
+)
+from mflno.problems.duffing import Duffing
+from mflno.problems.lorenz import Lorenz
 from mflno.problems.problem import Problem
 
-__all__ = ["Level", "Parameter", "Problem"]
+if TYPE_CHECKING:
+    from mflno.problems.beam import Beam
+
+
+def composite_beam() -> Problem:
+    """The composite beam; its finite elements are imported when it is made, not before."""
+    from mflno.problems.beam import Beam
+
+    return Beam()
+
+
+PROBLEMS: dict[str, Callable[[], Problem]] = {
+    "lorenz": Lorenz,
+    "duffing": Duffing,
+    "duffing-wide": Duffing.wide,
+    "beam": composite_beam,
+    "burgers": Burgers,
+    "chain": Chain,
+}
+"""Name of each built-in problem and what makes it."""
+
+
+def problem_named(name: str) -> Problem:
+    """A built-in problem by its name.
+
+    Example:
+        >>> problem_named("chain").name
+        'chain'
+    """
+    if name not in PROBLEMS:
+        rule = f"must be one of {', '.join(PROBLEMS)}"
+        raise ArgumentError("problem", rule, repr(name), "'mflno problems' describes them")
+    return PROBLEMS[name]()
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name == "Beam":
+        from mflno.problems.beam import Beam
+
+        return Beam
+    text = f"module 'mflno.problems' has no attribute {name!r}"
+    raise AttributeError(text)
+
+
+__all__ = [
+    "PROBLEMS",
+    "Beam",
+    "Burgers",
+    "Chain",
+    "Duffing",
+    "Level",
+    "Lorenz",
+    "Parameter",
+    "Problem",
+    "Split",
+    "candidate_cases",
+    "checked_case",
+    "checked_cases",
+    "checked_level",
+    "checked_values",
+    "grid_cases",
+    "problem_named",
+    "random_cases",
+    "study_cases",
+    "test_cases",
+]

@@ -10,21 +10,37 @@ from mflno.shapes import Float
 
 @runtime_checkable
 class Problem(Protocol):
-    """What every problem offers; plain attributes and two methods, nothing to inherit.
+    """What every problem offers: plain attributes and two methods, nothing to inherit.
 
-    Attributes:
-        name: Short and unique; part of the cache key.
-        version: Change it when the same case would give other numbers; part of the cache key.
-        parameters: The axes of the box.
-        levels: Cheapest first, two or more.
-        outputs: Names of the output functions.
+    The attributes are only read, so constants of a class and fields of a frozen dataclass
+    will do. A problem that solves many cases faster together may also offer
+    `solve_many(cases: "N P", level) -> "N O T"`, with the same numbers as `solve`.
     """
 
-    name: str
-    version: str
-    parameters: tuple[Parameter, ...]
-    levels: tuple[Level, ...]
-    outputs: tuple[str, ...]
+    @property
+    def name(self) -> str:
+        """Short and unique; part of the cache key."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Change it when the same case would give other numbers; part of the cache key."""
+        ...
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The axes of the box."""
+        ...
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """Cheapest first, two or more."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the output functions."""
+        ...
 
     def inputs(self, case: Float[ndarray, " P"], level: int) -> Float[ndarray, "C T"]:
         """The forcing on the level's grid; no channels when there is none."""
