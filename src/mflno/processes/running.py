@@ -230,6 +230,11 @@ def lifeline(guard: "subprocess.Popen[bytes]", text: bytes) -> None:
             rest = rest[guard.stdin.write(rest) :]
 
 
+def forget(guard: "subprocess.Popen[bytes]") -> None:
+    """Cut the lifeline of a lost handle; `subprocess` alone keeps forgotten children open."""
+    guard.__exit__(None, None, None)
+
+
 def end_session(pid: int) -> None:
     """Kill what is left of the session a run had led, when its guard cannot do that."""
     with suppress(ProcessLookupError, PermissionError):
@@ -271,8 +276,7 @@ def start(command: Command) -> Running:
         raise SolveFailed("start", "the guard has no pipes")
     os.set_blocking(guard.stdout.fileno(), False)
     running = Running(command, guard, guard.stdout.fileno())
-    # A lost handle must cut the lifeline: `subprocess` keeps forgotten children open.
-    weakref.finalize(running, guard.stdin.close)
+    weakref.finalize(running, forget, guard)
     lifeline(guard, order)
     return running
 
