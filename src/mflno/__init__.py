@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mflno.data import Level, Parameter, Trajectories
     from mflno.errors import ArgumentError, MflnoError, MissingExtra, SolveFailed, StoreError
+    from mflno.exchange import read_trajectories, write_trajectories
+    from mflno.sampling import sample
 
 __version__ = "0.1.0"
 
@@ -18,6 +20,9 @@ _HOMES = {
     "Level": "data",
     "Parameter": "data",
     "Trajectories": "data",
+    "read_trajectories": "exchange",
+    "sample": "sampling",
+    "write_trajectories": "exchange",
 }
 __all__ = [
     "ArgumentError",
@@ -29,6 +34,9 @@ __all__ = [
     "StoreError",
     "Trajectories",
     "__version__",
+    "read_trajectories",
+    "sample",
+    "write_trajectories",
 ]
 
 

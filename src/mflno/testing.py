@@ -1,9 +1,15 @@
 """Checks that a new problem, operator, sampler or score can run on itself."""
 
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from mflno.errors import StoreError
+import numpy as np
+from numpy import ndarray
+
+from mflno.errors import ArgumentError, StoreError
+from mflno.problems import Problem, checked_values
+from mflno.sampling import sample
 from mflno.store import Journal
 
 
@@ -34,6 +40,105 @@ def check_journal(folder: Path, journal: Callable[[Path], Journal] = Journal) ->
         expect(list(second.read()) == events, "a torn last line must be overlooked")
         second.append(events[0])
         expect(list(second.read()) == [*events, events[0]], "a torn tail must be cut off")
+
+
+def check_problem(problem: Problem, *, levels: Sequence[int] | None = None) -> None:
+    """Raise unless a problem keeps the contract; solves three cases at each level, some again.
+
+    Args:
+        problem: What to check.
+        levels: Which levels to solve at, when some are too dear; all when left out.
+
+    Example:
+        >>> from mflno.problems import Chain
+        >>> check_problem(Chain())
+    """
+    check_description(problem)
+    channels = set()
+    for level in range(len(problem.levels)) if levels is None else levels:
+        cases = box_cases(problem)
+        first = [checked_values(problem, level, problem.solve(case, level)) for case in cases]
+        again = problem.solve(cases[0], level)
+        expect(
+            np.array_equal(first[0], again),
+            f"level {level}: a case must give the same numbers again after others were solved",
+        )
+        expect(np.array_equal(cases, box_cases(problem)), "solve must not change its case")
+        differ = all(not np.array_equal(first[0], other) for other in first[1:])
+        expect(differ, f"level {level}: other cases must give other numbers")
+        inputs = [np.asarray(problem.inputs(case, level)) for case in cases]
+        points = problem.levels[level].points
+        fits = all(each.ndim == 2 and each.shape[1] == points for each in inputs)
+        expect(fits, f"level {level}: inputs must have shape (C, {points})")
+        expect(all(map(np.all, map(np.isfinite, inputs))), "inputs must be finite")
+        channels |= {len(each) for each in inputs}
+        check_together(problem, level, cases, first)
+        check_elsewhere(problem, level, cases[1], first[1])
+    expect(len(channels) == 1, f"inputs must have as many channels everywhere, not {channels}")
+    check_refusals(problem)
+
+
+def box_cases(problem: Problem) -> ndarray:
+    """The lowest corner, a point inside and the highest corner of the box."""
+    sides = [
+        (each.low, 0.6 * each.low + 0.4 * each.high, each.high) for each in problem.parameters
+    ]
+    return np.array(sides).T.copy()
+
+
+def check_description(problem: Problem) -> None:
+    """Raise unless names, box, levels and costs are sound; `Level` itself sees to the grids."""
+    expect(isinstance(problem, Problem), "must have the attributes and methods of a Problem")
+    for name in ("name", "version"):
+        text = getattr(problem, name)
+        expect(isinstance(text, str) and text != "", f"{name} must be a word, not {text!r}")
+    for name in ("parameters", "outputs"):
+        names = [getattr(each, "name", each) for each in getattr(problem, name)]
+        expect(bool(names) and len(set(names)) == len(names), f"{name} must differ: {names}")
+    costs = [level.cost for level in problem.levels]
+    expect(len(costs) >= 2, "there must be two levels or more")
+    expect(costs == sorted(costs), f"levels must come cheapest first, not at costs {costs}")
+
+
+def check_together(
+    problem: Problem, level: int, cases: ndarray, alone: Sequence[ndarray]
+) -> None:
+    """Raise unless `solve_many`, where there is one, agrees with `solve`."""
+    solve_many = getattr(problem, "solve_many", None)
+    if solve_many is None:
+        return
+    together = np.asarray(solve_many(cases, level))
+    scale = np.abs(together).max()
+    close = together.shape == np.shape(alone) and np.allclose(
+        together, alone, rtol=0.0, atol=1e-10 * scale
+    )
+    expect(close, f"level {level}: solve_many must give the numbers of solve")
+
+
+def check_elsewhere(problem: Problem, level: int, case: ndarray, values: ndarray) -> None:
+    """Raise unless the problem can travel to another process and solves the same there."""
+    copy = pickle.loads(pickle.dumps(problem))
+    expect(np.array_equal(copy.solve(case, level), values), "a pickled copy must solve alike")
+
+
+def check_refusals(problem: Problem) -> None:
+    """Raise unless wrong cases are refused instead of being solved."""
+    good = box_cases(problem)[1]
+    try:
+        problem.solve(np.append(good, 0.5), 0)
+    except Exception as error:
+        expect(str(error) != "", "the error of a case that is too long must say something")
+    else:
+        expect(False, "solve must refuse a case that is too long")
+    outside = good.copy()
+    outside[0] = problem.parameters[0].high + (problem.parameters[0].high - good[0])
+    try:
+        sample(problem, [outside], 0, cache=False, show=False)
+    except ArgumentError as error:
+        name = problem.parameters[0].name
+        expect(name in str(error), f"the error of a case outside the box must name {name}")
+    else:
+        expect(False, "a case outside the box must be refused")
 
 
 def expect(holds: bool, rule: str) -> None:

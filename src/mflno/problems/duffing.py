@@ -91,7 +91,7 @@ def displacement(cases: Float[ndarray, "N P"], *, substeps: int = 1) -> Float[nd
     def rate(time: float, state: ndarray) -> ndarray:
         u, speed = state
         force = amplitude * math.sin(FORCING * time)
-        return np.stack([speed, force - damping * speed - u - u * u * u])
+        return np.array([speed, force - damping * speed - u - u * u * u])
 
     return states_on_grid(rate, np.zeros((2, len(cases))), GRID, substeps=substeps)[:, 0].T
 

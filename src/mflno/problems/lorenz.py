@@ -73,7 +73,7 @@ def convection(
     def rate(time: float, state: ndarray) -> ndarray:
         u, y, z = state
         force = amplitude * math.sin(FORCING * time)
-        return np.stack(
+        return np.array(
             [PRANDTL * (y - u) + force, u * (rayleigh - z) - y, u * y - GEOMETRY * z]
         )
 
