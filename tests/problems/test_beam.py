@@ -13,6 +13,7 @@ from mflno.problems.euler_bernoulli import EulerBernoulli
 from mflno.problems.newmark import newmark
 from mflno.problems.plane_stress import PlaneStress
 from mflno.problems.problem import Problem
+from mflno.testing import check_problem
 
 pytest.importorskip("skfem")
 STRENGTHS, CORES = np.linspace(0.7, 1.3, 20), np.linspace(8000.0, 12000.0, 20)
@@ -187,3 +188,7 @@ def test_what_is_not_a_case_or_a_level_is_refused(beam, case, level):
         beam.solve(np.array(case), level)
     with pytest.raises(ArgumentError, match="beam"):
         beam.inputs(np.array(case), level)
+
+
+def test_it_keeps_the_contract(beam):
+    check_problem(beam)

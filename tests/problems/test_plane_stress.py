@@ -139,10 +139,12 @@ def test_first_frequencies_are_those_of_the_table(default):
 @pytest.mark.slow
 def test_first_frequency_converges_from_above():
     found = [frequencies(plate_of(k))[0] for k in (1, 2, 4)]
-    above = np.array(found) - 1.254335
-    assert (above > 0).all()
-    assert np.log2(above[1] / above[2]) > 1.5
+    falls = -np.diff(found)
+    assert (falls > 0).all()
+    # The corners of the clamp limit the order to about two.
+    assert 1.8 < np.log2(falls[0] / falls[1]) < 2.6
     assert found[2] == pytest.approx(1.254366, abs=2e-6)
+    assert found[2] - falls[1] / (falls[0] / falls[1] - 1) == pytest.approx(1.25433, abs=1e-5)
 
 
 def released(plate, damping, times):
