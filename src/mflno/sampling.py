@@ -22,7 +22,7 @@ TOGETHER = 128
 
 def sample(
     problem: Problem,
-    cases: Float[ndarray, "N P"] | Sequence[Sequence[float]],
+    cases: Float[ndarray, "N P"] | Sequence[Sequence[float] | Float[ndarray, " P"]],
     level: int,
     *,
     jobs: int = 1,

@@ -58,7 +58,7 @@ class Duffing:
 
     @classmethod
     def wide(cls) -> "Duffing":
-        """A box in which the response jumps, so that it matters where one samples."""
+        """A box so wide that the free oscillation fades at once or outlives the span."""
         return cls("duffing-wide", amplitude=(1.0, 10.0), damping=(0.08, 0.50))
 
     def inputs(self, case: Float[ndarray, " P"], level: int) -> Float[ndarray, "C T"]:

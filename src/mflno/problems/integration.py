@@ -11,6 +11,9 @@ from mflno.shapes import Float
 Rate = Callable[[float, Float[ndarray, "D N"]], Float[ndarray, "D N"]]
 """Time and state to the state's rate of change; D state variables of N cases."""
 
+Row = tuple[tuple[int, float], ...]
+"""Places of slopes and what each adds to a state."""
+
 
 def states_on_grid(
     rate: Rate, start: Float[ndarray, "D N"], grid: Float[ndarray, " T"], *, substeps: int = 1
@@ -34,38 +37,31 @@ def states_on_grid(
         True
     """
     step = float(grid[-1] - grid[0]) / (len(grid) - 1) / substeps
-    rows, nodes = scaled_tableau(step)
+    stages, final = scaled_tableau(step)
     states = np.empty((len(grid), *start.shape))
-    state = states[0] = np.asarray(start, dtype=float)
+    state = states[0] = np.array(start, dtype=float)
     for index, time in enumerate(grid[:-1].tolist()):
         for substep in range(substeps):
-            begin = time + substep * step
             slopes: list[ndarray] = []
-            for node, row in zip(nodes, rows[:-1], strict=True):
-                slopes.append(rate(begin + node, advanced(state, slopes, row)))
-            state = advanced(state, slopes, rows[-1])
+            for node, row in stages:
+                moved = state.copy()
+                for place, weight in row:
+                    moved += weight * slopes[place]
+                slopes.append(rate(time + substep * step + node, moved))
+            for place, weight in final:
+                state = state + weight * slopes[place]
         states[index + 1] = state
     return states
 
 
-def advanced(
-    state: ndarray, slopes: list[ndarray], row: tuple[tuple[int, float], ...]
-) -> ndarray:
-    """The state moved along the slopes, each by its weight."""
-    result = state.copy()
-    for place, weight in row:
-        result += weight * slopes[place]
-    return result
-
-
 @cache
-def scaled_tableau(step: float) -> tuple[list[tuple[tuple[int, float], ...]], list[float]]:
-    """The method's non-zero weights, row by row and the final row last, and its nodes."""
+def scaled_tableau(step: float) -> tuple[list[tuple[float, Row]], Row]:
+    """The node and the non-zero weights of each stage, and the weights of the step itself."""
     from scipy.integrate import DOP853
 
-    table = [*np.asarray(DOP853.A), np.asarray(DOP853.B)]
-    rows = [
+    nodes = [step * float(node) for node in DOP853.C]
+    rows: list[Row] = [
         tuple((place, step * float(weight)) for place, weight in enumerate(row) if weight)
-        for row in table
+        for row in (*np.asarray(DOP853.A), np.asarray(DOP853.B))
     ]
-    return rows, [step * float(node) for node in DOP853.C]
+    return list(zip(nodes, rows[:-1], strict=True)), rows[-1]

@@ -1,0 +1,44 @@
+"""Every built-in problem keeps the contract."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mflno.errors import ArgumentError
+from mflno.problems import PROBLEMS, Problem, problem_named
+from mflno.testing import check_problem
+
+OURS = [name for name in PROBLEMS if name != "beam"]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_keeps_the_contract(name):
+    problem = problem_named(name)
+    assert problem.name == name
+    check_problem(problem, levels=[0] if name == "duffing-wide" else None)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_solve_refuses_what_is_outside_the_box(name):
+    problem: Problem = problem_named(name)
+    case = np.array([each.high for each in problem.parameters])
+    case[1] *= 1.01
+    with pytest.raises(ArgumentError, match=rf"{problem.parameters[1].name} must lie in \["):
+        problem.solve(case, 0)
+    with pytest.raises(ArgumentError, match=r"must be one of 0 \("):
+        problem.solve(case / 1.01, len(problem.levels))
+    with pytest.raises(ArgumentError, match="must be rows of 2 numbers"):
+        problem.inputs(case[:1], 0)
+
+
+def test_an_unknown_name_is_told_the_known_ones():
+    with pytest.raises(ArgumentError, match=r"lorenz, duffing, .*'mflno problems'"):
+        problem_named("lorentz")
+
+
+def test_importing_problems_needs_neither_torch_nor_finite_elements_nor_scipy():
+    code = "import mflno.problems, sys; print({'torch', 'skfem', 'scipy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "set()"
