@@ -1,5 +1,6 @@
 """One Langevin move of every chain at once: drift (Eq. 14), then noise (Eq. 15)."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -68,13 +69,21 @@ class Drift:
         second = self.second * second + (1 - self.second) * gradient.square()
         m, v = first, second
         if self.unbiased:
-            m = first / (1 - self.first ** (step + 1))
-            v = second / (1 - self.second ** (step + 1))
+            count = (step + 1).to(gradient.dtype)
+            m, v = (
+                first / weight_so_far(self.first, count),
+                second / weight_so_far(self.second, count),
+            )
         return (
             first,
             second,
             self.gradient * gradient + self.weight * m / (v.sqrt() + self.floor),
         )
+
+
+def weight_so_far(decay: float, count: Float[Tensor, ""]) -> Float[Tensor, ""]:
+    """1 - β^i, what a running mean has seen after i steps; exact for β near 1."""
+    return -torch.expm1(count * math.log(decay)) if decay > 0 else torch.ones_like(count)
 
 
 def langevin_move(

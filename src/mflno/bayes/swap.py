@@ -145,16 +145,17 @@ class Buffer:
     ) -> Memory:
         """The memory after one iteration."""
         count = offer.step + 1
-        gap = torch.where(offer.healthy, offer.gap, memory.mean)
+        event = tentative.to(offer.gap.dtype)
+        rate = memory.rate + (event - memory.rate) / count
+        # The spread before this gap: with it, a large gap would weigh its own event more.
+        spread = (memory.square - memory.mean.square()).clamp_min(0).sqrt()
+        gamma = self.gain * spread * (600 / (count**0.8 + 1000)).clamp_max(0.5)
+        buffer = memory.buffer + gamma * ((rate if self.cumulative else event) - target)
+
         share = 1 / count.clamp_max(self.horizon)
+        gap = torch.where(offer.healthy, offer.gap, memory.mean)
         mean = memory.mean + share * (gap - memory.mean)
         square = memory.square + share * (gap.square() - memory.square)
-        event = tentative.to(gap.dtype)
-        rate = memory.rate + (event - memory.rate) / count
-        gamma = self.gain * (600 / (count**0.8 + 1000)).clamp_max(0.5)
-        spread = (square - mean.square()).clamp_min(0).sqrt()
-        seen = rate if self.cumulative else event
-        buffer = memory.buffer + gamma * spread * (seen - target)
         return memory._replace(buffer=buffer, rate=rate, mean=mean, square=square)
 
 
