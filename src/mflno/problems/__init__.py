@@ -22,8 +22,16 @@ from mflno.problems.checking import (
     checked_values,
 )
 from mflno.problems.duffing import Duffing
+from mflno.problems.executable import Executable
+from mflno.problems.external import ExternalProblem
+from mflno.problems.fmu import Fmu
+from mflno.problems.function import PythonFunction
+from mflno.problems.loading import load_problem
 from mflno.problems.lorenz import Lorenz
 from mflno.problems.problem import Problem
+from mflno.problems.readers import Output
+from mflno.problems.toml_form import problem_from_toml
+from mflno.problems.umbridge import UmBridge
 
 if TYPE_CHECKING:
     from mflno.problems.beam import Beam
@@ -75,17 +83,25 @@ __all__ = [
     "Burgers",
     "Chain",
     "Duffing",
+    "Executable",
+    "ExternalProblem",
+    "Fmu",
     "Level",
     "Lorenz",
+    "Output",
     "Parameter",
     "Problem",
+    "PythonFunction",
     "Split",
+    "UmBridge",
     "candidate_cases",
     "checked_case",
     "checked_cases",
     "checked_level",
     "checked_values",
     "grid_cases",
+    "load_problem",
+    "problem_from_toml",
     "problem_named",
     "random_cases",
     "study_cases",

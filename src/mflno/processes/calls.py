@@ -30,8 +30,12 @@ BOOT = (
 )
 
 
-def function_named(target: str) -> Callable[..., Any]:
+def function_named(target: str, *, called: bool = True) -> Any:  # noqa: ANN401
     """The function behind `package.module:function` or `path/to/file.py:function`.
+
+    Args:
+        target: Where it lives and what it is called.
+        called: Whether it must be something to call.
 
     Example:
         >>> function_named("math:sqrt")(9.0)
@@ -50,7 +54,7 @@ def function_named(target: str) -> Callable[..., Any]:
     except (ImportError, OSError, AttributeError) as error:
         remedy = "check the name and where Python looks for modules"
         raise ArgumentError(place, "must be importable", f"{error}", remedy) from error
-    if not callable(found):
+    if called and not callable(found):
         raise ArgumentError(place, "must be callable", type(found).__name__, "name a function")
     return found
 
