@@ -142,7 +142,8 @@ def assembled(beam: PlaneStress) -> Plate:
     def energy(u: Any, v: Any, w: Any) -> ndarray:  # noqa: ANN401
         strain, other = sym_grad(u), sym_grad(v)
         shear = (1.0 - ratio) * ddot(strain, other)
-        return w.modulus / (1.0 - ratio**2) * (shear + ratio * trace(strain) * trace(other))
+        scale = np.asarray(w.modulus) / (1.0 - ratio**2)
+        return scale * (shear + ratio * trace(strain) * trace(other))
 
     def stiffness(modulus: ndarray) -> csc_array:
         field = np.outer(modulus, np.ones(points))
