@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy import ndarray
@@ -25,8 +25,7 @@ class View:
         pending: Cases at work, and cases done that the posterior has not seen yet.
         failed: Cases that were given up.
         posterior: Cases to beliefs; called once, and only when a rule needs it.
-        cheap: The cheap solver's trajectories, one flat row for each of `candidates`, then
-            `done`, then `pending`; for rules that ask where the response changes.
+        remaining: Runs left in the budget, the coming batch among them; 0 when not known.
     """
 
     candidates: Float[ndarray, "N P"]
@@ -34,7 +33,7 @@ class View:
     pending: Float[ndarray, "Q P"] = field(default_factory=lambda: np.zeros((0, 0)))
     failed: Float[ndarray, "F P"] = field(default_factory=lambda: np.zeros((0, 0)))
     posterior: Posterior | None = field(default=None, repr=False)
-    cheap: Float[ndarray, "L F"] | None = field(default=None, repr=False)
+    remaining: int = 0
 
     def __post_init__(self) -> None:
         """Give empty lists their number of columns, and refuse what does not fit."""
@@ -50,10 +49,6 @@ class View:
             if not np.all(np.abs(getattr(self, name)) <= 1 + 1e-6):
                 rule, remedy = "must lie in [-1, 1]", "pass scaled cases, `scaled(cases, axes)`"
                 raise ArgumentError(f"View.{name}", rule, "a case outside, or NaN", remedy)
-        rows = len(self.candidates) + len(self.done) + len(self.pending)
-        if self.cheap is not None and len(self.cheap) != rows:
-            rule, remedy = f"one row for each of {rows} cases", "candidates, done, pending"
-            raise ArgumentError("View.cheap", rule, len(self.cheap), remedy)
 
     @cached_property
     def known(self) -> Float[ndarray, "K P"]:
@@ -96,7 +91,7 @@ class Choice(Protocol):
         reads_posterior: Whether it looks at `View.posterior`.
     """
 
-    reads_posterior: bool
+    reads_posterior: ClassVar[bool]
 
     def choose(
         self, view: View, batch: int, generator: np.random.Generator
