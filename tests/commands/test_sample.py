@@ -1,0 +1,99 @@
+"""`mflno problems` and `mflno sample`, as a user types them."""
+
+import json
+
+import numpy as np
+import pytest
+
+import mflno
+from mflno.cli import main
+from mflno.problems import PROBLEMS, Chain, study_cases
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("MFLNO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+def test_problems_are_listed_with_their_levels_and_costs(capsys):
+    assert main(["problems", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in found] == list(PROBLEMS)
+    lorenz = found[0]
+    assert lorenz["parameters"][1] == {"name": "rho", "low": 5.0, "high": 8.0, "unit": ""}
+    assert [level["points"] for level in lorenz["levels"]] == [512, 2048]
+    assert main(["problems"]) == 0
+    assert "level 2: exact, 512 times to 20, cost 1" in capsys.readouterr().out
+
+
+def test_sample_writes_what_the_function_gives(capsys):
+    assert (
+        main(["sample", "chain", "--level", "1", "--grid", "3", "--out", "a.npz", "--json"])
+        == 0
+    )
+    told = json.loads(capsys.readouterr().out)
+    found = mflno.read_trajectories("a.npz")
+    assert told["shape"] == list(found.values.shape) == [9, 1, 256]
+    assert told["failed"] == []
+    assert told["root_mean_square"] == pytest.approx(np.sqrt(np.mean(found.values**2)))
+    again = mflno.sample(Chain(), found.cases, 1, cache=False)
+    assert np.array_equal(again.values, found.values)
+
+
+def test_the_seed_decides_the_cases(capsys):
+    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+        words = ["sample", "chain", "--count", "4", "--seed", seed, "--out", f"{name}.npz"]
+        assert main(words) == 0
+    a, b, c = (mflno.read_trajectories(f"{name}.npz").cases for name in "abc")
+    assert np.array_equal(a, b)
+    assert not np.array_equal(a, c)
+    assert "4 cases in c.npz" in capsys.readouterr().out
+
+
+def test_the_split_of_the_studies_can_be_had():
+    assert main(["sample", "chain", "--split", "tests", "--out", "t.nc"]) == 0
+    assert np.array_equal(mflno.read_trajectories("t.nc").cases, study_cases(Chain()).tests)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["lorentz", "--grid", "2", "--out", "x.npz"], "problem: must be one of lorenz"),
+        (["chain", "--grid", "2", "--out", "x.txt"], "--out: must end in .npz or .nc"),
+        (["chain", "--grid", "2", "--out", "no/x.npz"], "--out: its folder must exist"),
+        (["chain", "--grid", "2", "--level", "9", "--out", "x.npz"], "chain.level: must be"),
+        (["chain", "--count", "0", "--out", "x.npz"], "random_cases.count: must be 1 or more"),
+    ],
+)
+def test_wrong_usage_is_told_in_one_line(words, told, capsys):
+    assert main(["sample", *words]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("mflno sample: ")
+    assert told in error
+    assert error.count("\n") == 1
+
+
+def broken():
+    problem = Chain()
+    whole = problem.solve
+    problem.name = "broken"
+
+    def solve(case, level):
+        if case[0] > 5.0:
+            raise RuntimeError("too stiff")
+        return whole(case, level)
+
+    problem.solve = solve
+    return problem
+
+
+def test_failed_cases_end_the_command_unless_they_may_be_dropped(monkeypatch, capsys):
+    monkeypatch.setitem(PROBLEMS, "broken", broken)
+    words = ["sample", "broken", "--grid", "2", "--out", "b.npz"]
+    assert main(words) == 1
+    assert "2 of 4 cases of broken failed" in capsys.readouterr().err
+    assert main([*words, "--drop-failed", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [each["row"] for each in told["failed"]] == [2, 3]
+    assert len(mflno.read_trajectories("b.npz")) == 2
