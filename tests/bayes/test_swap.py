@@ -157,6 +157,7 @@ def test_corrected_keeps_detailed_balance_on_average_over_noise():
 def test_probe_estimates_the_variance_of_the_gap():
     probe, memory, generator = Probe(every=1, horizon=10_000), blank(30, 2), seeded()
     spread = torch.tensor([0.5, 3.0])
+    one = two = torch.zeros(30, 2)
     for step in range(400):
         one, two = (spread * torch.randn(30, 2, generator=generator) for _ in range(2))
         memory = probe.measured(memory, one + 7, two + 7, step)
