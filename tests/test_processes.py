@@ -261,6 +261,22 @@ def test_death_of_the_guard_ends_the_run(tmp_path):
 
 
 @needs_linux
+def test_death_of_caller_and_guard_at_once_ends_the_run(tmp_path):
+    code = (
+        "import os, sys; from mflno.processes import *; from pathlib import Path\n"
+        "place = Path(sys.argv[1])\n"
+        "code = 'import os, time; print(os.getpid(), flush=True); time.sleep(60)'\n"
+        "running = start(Command((sys.executable, '-c', code), place, place / 'log.txt'))\n"
+        "while not tail(place / 'log.txt'): running.wait(0.05)\n"
+        "os.kill(running.guard.pid, 9); os.kill(os.getpid(), 9)"
+    )
+    caller = subprocess.run([sys.executable, "-c", code, str(tmp_path)], timeout=PATIENCE)
+    assert caller.returncode == -signal.SIGKILL
+    pid = int(tail(tmp_path / "log.txt"))
+    assert wait_until(lambda: not alive(pid))
+
+
+@needs_linux
 def test_terminated_guard_cleans_up_before_it_goes(tmp_path):
     running = start(family(tmp_path))
     assert wait_until(lambda: len(members(tmp_path)) == 4)
@@ -298,6 +314,16 @@ def test_many_runs_at_once_are_taken_as_they_end(tmp_path):
     assert first_ended([]) == []
 
 
+def test_runs_that_end_at_once_are_not_missed(tmp_path):
+    words = ("true", "false")
+    runs = [
+        start(Command((words[k % 2],), tmp_path, tmp_path / f"{k}.txt", limit=60.0))
+        for k in range(16)
+    ]
+    ended = [run.wait(PATIENCE) for run in runs]
+    assert [each and (each.kind, each.code) for each in ended] == [("exit", 0), ("exit", 1)] * 8
+
+
 def test_guards_leave_no_process_and_no_file_handle(tmp_path):
     before = len(os.listdir("/dev/fd"))
     runs = [start(command(tmp_path, f"raise SystemExit({k})")) for k in range(3)]
@@ -327,6 +353,9 @@ def leaving():
 
 def dying():
     os.abort()
+
+def vanishing():
+    os._exit(0)
 
 def hanging():
     time.sleep(60)
@@ -400,8 +429,12 @@ def test_cancelled_call_takes_its_family_along(models):
 
 def test_an_earlier_answer_is_never_taken_for_a_new_one(models):
     call_to_end(called(models, "line", slope=1.0, grid=[0.0, 1.0]))
-    with pytest.raises(SolveFailed):
-        call_to_end(called(models, "dying"))
+    with pytest.raises(SolveFailed, match="left without an answer"):
+        call_to_end(called(models, "vanishing"))
+    with pytest.raises(SolveFailed, match="no pivot"):
+        call_to_end(called(models, "broken"))
+    with pytest.raises(SolveFailed, match="left without an answer"):
+        call_to_end(called(models, "vanishing"))
 
 
 def test_argument_that_cannot_travel_is_refused(models):

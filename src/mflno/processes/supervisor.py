@@ -135,14 +135,18 @@ def bound_to(parent: int) -> Callable[[], None]:
     return bind
 
 
-def started(order: dict[str, Any]) -> int:
-    """Start the run in a session of its own, its output going to the log."""
+def started(order: dict[str, Any]) -> "subprocess.Popen[bytes]":
+    """Start the run in a session of its own, its output going to the log.
+
+    Keep what is returned: when it is dropped, it collects a run that has already ended, and
+    how that ended would be lost.
+    """
     with open(order["log"], "wb") as log:
         return subprocess.Popen(
             order["words"], cwd=order["directory"], env=order["environment"],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             preexec_fn=bound_to(os.getpid()),
-        ).pid  # fmt: skip
+        )  # fmt: skip
 
 
 def tell(**report: object) -> None:
@@ -183,14 +187,14 @@ def main() -> None:
     control(PR_SET_CHILD_SUBREAPER, 1)
     begin = time.monotonic()
     try:
-        child = started(order)
+        popen = started(order)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         tell(kind="start", code=0, seconds=0.0, detail=str(error))
         return
-    tell(pid=child)
-    kind, code = watch(child, order, wake)
+    tell(pid=popen.pid)
+    kind, code = watch(popen.pid, order, wake)
     seconds = time.monotonic() - begin
-    end_all(child, order["grace"])
+    end_all(popen.pid, order["grace"])
     if kind == "abandoned" and order["scratch"]:
         shutil.rmtree(order["scratch"], ignore_errors=True)
     tell(kind=kind, code=code, seconds=seconds)
