@@ -158,9 +158,9 @@ def usable(problem: ExternalProblem, level: int, answer: Answer) -> Float[ndarra
         raise SolveFailed("output", f"not an array of numbers: {error}") from error
     if values.ndim == 1 and len(problem.outputs) == 1:
         values = values[None]
-    if np.isinf(values).any():
-        where = np.argmax(np.isinf(values).reshape(-1, values.shape[-1]).any(axis=0))
-        raise SolveFailed("inf", f"infinity, first at point {where} of {values.shape[-1]}")
+    if values.ndim == 2 and np.isinf(values).any():
+        where = int(np.argmax(np.isinf(values).any(axis=0)))
+        raise SolveFailed("inf", f"infinity, first at point {where} of {values.shape[1]}")
     if times is not None:
         check_times(times, problem.levels[level].grid)
     return checked_values(problem, level, values)

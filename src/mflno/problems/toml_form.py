@@ -23,10 +23,11 @@ Table = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of value: what to call it, and how to tell it."""
+    """One kind of value: what to call it, how to tell it, and what to make of it."""
 
     words: str
     holds: Callable[[Any], bool]
+    make: Callable[[Any], Any] = lambda value: value
 
 
 def every(kind: Kind, words: str) -> Kind:
@@ -52,7 +53,7 @@ def is_integer(value: object) -> bool:
 
 
 TEXT = Kind("a text", lambda value: isinstance(value, str))
-NUMBER = Kind("a number", is_number)
+NUMBER = Kind("a number", is_number, float)
 INTEGER = Kind("a whole number", is_integer)
 COLUMN = Kind("a name or a number", lambda value: isinstance(value, str) or is_integer(value))
 PLAIN = Kind("a plain value", lambda value: isinstance(value, str | int | float | bool))
@@ -104,12 +105,12 @@ def problem_from_toml(source: str | Path | Table, folder: str | Path = ".") -> E
         path = Path(source).absolute()
         table, place = parsed(path), path.parent
     given = known("problem", table, PROBLEM, ("name", "parameters", "levels"))
+    parameters = [parameter_of(name, each) for name, each in given.pop("parameters").items()]
     levels = [level_of(f"levels[{k}]", each) for k, each in enumerate(given.pop("levels"))]
     solvers = [
         solver_of(f"levels[{k}].solver", each["solver"], place)
         for k, each in enumerate(table["levels"])
     ]
-    parameters = [parameter_of(name, each) for name, each in given.pop("parameters").items()]
     if "forcing" in given:
         given["forcing"] = located(given["forcing"], place)
     return ExternalProblem(**given, parameters=parameters, levels=levels, solvers=solvers)
@@ -145,13 +146,13 @@ def known(
         if key not in table:
             remedy = f"add it; {place} takes {', '.join(keys)}"
             raise ArgumentError(f"{place}.{key}", "is needed", "nothing", remedy)
-    return dict(table)
+    return {key: keys[key].make(value) for key, value in table.items()}
 
 
 def parameter_of(name: str, table: object) -> Parameter:
     """One axis of the box."""
     given = known(f"parameters.{name}", table, PARAMETER, ("low", "high"))
-    return Parameter(name, float(given["low"]), float(given["high"]), given.get("unit", ""))
+    return Parameter(name, given["low"], given["high"], given.get("unit", ""))
 
 
 def level_of(place: str, table: object) -> Level:
@@ -163,7 +164,7 @@ def level_of(place: str, table: object) -> Level:
             f"{place}.grid.points", "must be 4 or more", grid["points"], "add some"
         )
     times = np.linspace(grid.get("start", 0.0), grid["stop"], grid["points"])
-    return Level(given["name"], times, float(given.get("cost", 1.0)))
+    return Level(given["name"], times, given.get("cost", 1.0))
 
 
 def solver_of(place: str, table: object, folder: Path) -> Solver:
