@@ -2,11 +2,13 @@
 
 import pickle
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy import ndarray
 
+from mflno.active import Choice, Sketched, View
 from mflno.errors import ArgumentError, StoreError
 from mflno.problems import Problem, checked_values
 from mflno.sampling import sample
@@ -145,3 +147,57 @@ def expect(holds: bool, rule: str) -> None:
     """Raise an `AssertionError` with the rule unless it holds, also under `python -O`."""
     if not holds:
         raise AssertionError(rule)
+
+
+def check_choice(choice: Choice, *, width: int = 2) -> None:
+    """Raise unless a choice keeps its contract on a small made-up campaign.
+
+    Distinct free candidates, as many as asked for or all that are left; the same from the same
+    generator; no posterior read by a rule that says it reads none; and, for a rule that draws
+    no random numbers, the same cases in whatever order the candidates come.
+    """
+    view = made_up_view(width, reads_posterior=choice.reads_posterior)
+    pick = lambda view, batch, seed=0: choose(choice, view, batch, seed)
+    taken = {tuple(case) for case in view.known}
+    for batch in (1, 2, 7):
+        cases = [tuple(case) for case in view.candidates[pick(view, batch)]]
+        expect(len(set(cases)) == len(cases) == batch, "as many distinct cases as asked for")
+        expect(not taken & set(cases), "nothing done, pending or failed may be asked for again")
+    expect(np.array_equal(pick(view, 4), pick(view, 4)), "same generator, same picks")
+    if np.array_equal(pick(view, 4, 1), pick(view, 4, 2)):
+        order = np.random.default_rng(5).permutation(len(view.candidates))
+        mixed = replace(view, candidates=view.candidates[order])
+        same = np.array_equal(order[pick(mixed, 4)], pick(view, 4))
+        expect(same, "the order of the candidates must not matter")
+    few = replace(view, candidates=np.concatenate([view.known, view.candidates[-2:]]))
+    expect(len(pick(few, 5)) == len(few.free), "all that are left, where fewer are left")
+    try:
+        pick(replace(view, candidates=view.known), 1)
+    except ArgumentError:
+        return
+    expect(False, "an ArgumentError where nothing is left")
+
+
+def choose(choice: Choice, view: View, batch: int, seed: int) -> np.ndarray:
+    """The picks from a fresh generator."""
+    return np.asarray(choice.choose(view, batch, np.random.default_rng(seed)))
+
+
+def made_up_view(width: int, *, reads_posterior: bool) -> View:
+    """Candidates among which some are done, pending and failed, and a smooth posterior."""
+    candidates = np.random.default_rng(0).uniform(-1.0, 1.0, size=(40, width))
+    waves = np.random.default_rng(1).normal(size=(6, width, 5))
+
+    def draws(cases: np.ndarray) -> np.ndarray:
+        """Six draws of a smooth random function at five times."""
+        expect(reads_posterior, "a rule that reads no posterior must not ask for one")
+        return np.sin(np.einsum("np,spt->snt", cases, waves))[:, :, None]
+
+    return View(
+        candidates,
+        done=candidates[:3],
+        pending=candidates[5:7],
+        failed=candidates[[9]],
+        posterior=Sketched(draws, np.random.default_rng(2)),
+        remaining=9,
+    )

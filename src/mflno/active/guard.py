@@ -30,8 +30,8 @@ class Evidence:
         error: The error found.
     """
 
-    spread: Float[ndarray, " N"]
-    error: Float[ndarray, " N"]
+    spread: Float[ndarray, " _"]
+    error: Float[ndarray, " _"]
 
     def __post_init__(self) -> None:
         """Refuse lists of different lengths, and numbers that are none."""

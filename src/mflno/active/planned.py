@@ -22,7 +22,6 @@ from mflno.active.covariance import conditioned_features, noise_floor
 from mflno.active.view import View, allowed, best, demand, gaps
 from mflno.shapes import Bool, Float, Int
 
-
 SAMPLE = 512
 """Candidates that stand for the box in the sum, at least half as many where there are more."""
 
@@ -39,7 +38,7 @@ class Planned:
         rank: Features that stand for the prior; more is more exact and slower.
     """
 
-    reach: float = 2.0
+    reach: float = 1.0
     ahead: int = 6
     power: float = 2.0
     sweeps: int = 4
@@ -87,7 +86,7 @@ def prior_features(
     return factor
 
 
-def matern(distance: Float[ndarray, " N"], reach: float) -> Float[ndarray, " N"]:
+def matern(distance: Float[ndarray, "..."], reach: float) -> Float[ndarray, "..."]:
     """Matérn covariance of smoothness 5/2."""
     ratio = np.sqrt(5.0) * distance / reach
     return (1.0 + ratio + ratio**2 / 3.0) * np.exp(-ratio)

@@ -52,8 +52,8 @@ def sobol_pool(width: int, count: int, generator: np.random.Generator) -> Float[
 
 
 def listed_pool(
-    cases: Float[ndarray, "N P"], axes: Sequence[Parameter]
-) -> Float[ndarray, "N P"]:
+    cases: Float[ndarray, "N _"], axes: Sequence[Parameter]
+) -> Float[ndarray, "M P"]:
     """A user's own cases, in physical units; each once, all inside the box."""
     cases = np.asarray(cases, float)
     if cases.ndim != 2 or cases.shape[1] != len(axes) or len(cases) == 0:

@@ -29,9 +29,11 @@ class Sobol:
         """Indices in the sequence's order."""
         count, width = demand(view, batch), view.candidates.shape[1]
         sequence = qmc.Sobol(width, scramble=True, rng=np.random.default_rng(self.scramble))
-        sequence.fast_forward(len(view.known))
+        # Whole powers of two: SciPy warns about anything else, and skipping nothing overflows.
+        start = len(view.known)
+        points = sequence.random_base2(int(start + count - 1).bit_length())
         free, picks = view.free, []
-        for point in 2.0 * sequence.random(count) - 1.0:
+        for point in 2.0 * points[start : start + count] - 1.0:
             cases = view.candidates[free]
             place = best(-np.linalg.norm(cases - point, axis=1), cases)
             picks.append(free[place])

@@ -46,10 +46,10 @@ class Budget:
         unit: What is counted, for the log.
     """
 
-    limit: float
+    limit: int | float
     unit: str = "runs"
 
-    def judge(self, spent: float) -> Verdict:
+    def judge(self, spent: int | float) -> Verdict:
         """Stop when nothing is left."""
         text = f"{spent:g} of {self.limit:g} {self.unit} spent"
         return Verdict(spent >= self.limit - 1e-9, text)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy import ndarray
@@ -29,9 +29,9 @@ class View:
     """
 
     candidates: Float[ndarray, "N P"]
-    done: Float[ndarray, "M P"] = field(default_factory=lambda: np.zeros((0, 0)))
-    pending: Float[ndarray, "Q P"] = field(default_factory=lambda: np.zeros((0, 0)))
-    failed: Float[ndarray, "F P"] = field(default_factory=lambda: np.zeros((0, 0)))
+    done: Float[ndarray, "M _"] = field(default_factory=lambda: np.zeros((0, 0)))
+    pending: Float[ndarray, "Q _"] = field(default_factory=lambda: np.zeros((0, 0)))
+    failed: Float[ndarray, "F _"] = field(default_factory=lambda: np.zeros((0, 0)))
     posterior: Posterior | None = field(default=None, repr=False)
     remaining: int = 0
 
@@ -84,6 +84,7 @@ class View:
         return hope / (hope + weight(self.failed))
 
 
+@runtime_checkable
 class Choice(Protocol):
     """A rule that says which candidates to solve next.
 
