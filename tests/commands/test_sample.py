@@ -74,6 +74,15 @@ def test_wrong_usage_is_told_in_one_line(words, told, capsys):
     assert error.count("\n") == 1
 
 
+def test_a_problem_of_ones_own_is_named_by_its_file(tmp_path):
+    (tmp_path / "own.py").write_text(
+        "from mflno.problems import Chain\n"
+        "def make():\n    problem = Chain()\n    problem.name = 'own'\n    return problem\n"
+    )
+    assert main(["sample", "own.py:make", "--grid", "2", "--out", "own.npz"]) == 0
+    assert mflno.read_trajectories("own.npz").problem == "own"
+
+
 def broken():
     problem = Chain()
     whole = problem.solve

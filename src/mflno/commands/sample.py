@@ -14,7 +14,7 @@ from mflno.problems import (
     Problem,
     candidate_cases,
     grid_cases,
-    problem_named,
+    load_problem,
     random_cases,
     test_cases,
 )
@@ -25,7 +25,7 @@ from mflno.shapes import Float
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("problem", help="a name that 'mflno problems' lists")
+    parser.add_argument("problem", help="a built-in name, plan.toml, or file.py:name")
     parser.add_argument("--level", type=int, default=0, help="0 is the cheapest (default)")
     cases = parser.add_mutually_exclusive_group(required=True)
     cases.add_argument("--grid", type=int, metavar="N", help="N points along each parameter")
@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Solve what is not in the cache yet, write the file, say what was done."""
     check_target("--out", arguments.out)
-    problem = problem_named(arguments.problem)
+    problem = load_problem(arguments.problem)
     failures: dict[int, SolveFailed] | None = {} if arguments.drop_failed else None
     begin = time.perf_counter()
     solved = sample(

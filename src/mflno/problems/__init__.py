@@ -64,7 +64,8 @@ def problem_named(name: str) -> Problem:
     """
     if name not in PROBLEMS:
         rule = f"must be one of {', '.join(PROBLEMS)}"
-        raise ArgumentError("problem", rule, repr(name), "'mflno problems' describes them")
+        remedy = "'mflno problems' describes them; name your own as file.py:name or x.toml"
+        raise ArgumentError("problem", rule, repr(name), remedy)
     return PROBLEMS[name]()
 
 
