@@ -175,13 +175,16 @@ def test_resamples_draw_whole_rows(generator):
     assert set(np.unique(index)) == set(range(7))
 
 
-@pytest.mark.slow
-def test_report_on_a_hundred_draws_of_a_hundred_long_trajectories_is_quick(generator):
-    draws = generator.standard_normal((100, 100, 1, 2048))
-    truth = generator.standard_normal((100, 1, 2048))
-    seconds = []
-    for _ in range(2):
+def test_report_costs_less_than_a_dozen_sorts_of_the_draws(generator):
+    """In one run, as the clock of a shared machine tells little: sorting is the floor."""
+    draws = generator.standard_normal((100, 20, 1, 2048))
+    truth = generator.standard_normal((20, 1, 2048))
+    sort, report = [], []
+    for _ in range(3):
         start = time.perf_counter()
+        np.sort(draws, axis=0)
+        middle = time.perf_counter()
         calibration(DrawLaw(draws), truth, generator)
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 2.0
+        sort.append(middle - start)
+        report.append(time.perf_counter() - middle)
+    assert min(report) < 12 * min(sort)

@@ -101,7 +101,7 @@ def round_trips(replica: Int[Tensor, "I L K"]) -> Int[ndarray, "L K"]:
 def settled(trace: Float[Tensor, "I L J"]) -> tuple[Float[ndarray, " J"], Float[ndarray, " J"]]:
     """Mean over the second half, and its drift in units of its own deviation there."""
     length = trace.shape[0]
-    if length < 4:
+    if length < 4 or trace.shape[-1] == 0:
         return np.zeros(trace.shape[-1]), np.zeros(trace.shape[-1])
     late = trace[length // 2 :].double()
     middle = len(late) // 2

@@ -75,16 +75,20 @@ class DrawLaw:
         """The draws in rising order at each point."""
         return np.sort(self.draws, axis=0)
 
+    @cached_property
+    def moments(self) -> tuple[Float[ndarray, "N O T"], Float[ndarray, "N O T"]]:
+        """Mean and unbiased variance of the draws."""
+        return self.draws.mean(0), self.draws.var(0, ddof=1)
+
     @property
     def mean(self) -> Float[ndarray, "N O T"]:
         """Mean of the draws."""
-        return self.draws.mean(0)
+        return self.moments[0]
 
     @property
     def std(self) -> Float[ndarray, "N O T"]:
         """Unbiased deviation of the draws, widened by 1 + 1/S for the error of their mean."""
-        size = len(self.draws)
-        return sqrt(1 + 1 / size) * self.draws.std(0, ddof=1)
+        return np.sqrt((1 + 1 / len(self.draws)) * self.moments[1])
 
     def quantile(self, probability: float) -> Float[ndarray, "N O T"]:
         """Interpolated order statistic."""

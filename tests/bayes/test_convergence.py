@@ -6,8 +6,8 @@ import torch
 from arviz_stats.base.array import array_stats
 from scipy.signal import lfilter
 
+from mflno.bayes.convergence import chains_of, mixing
 from mflno.bayes.draws import Draws, Trace
-from mflno.bayes.mixing import chains_of, mixing
 from mflno.errors import ArgumentError
 
 
@@ -42,7 +42,7 @@ def test_effective_size_of_an_autoregression_is_its_closed_form():
 def test_chunks_of_probes_change_nothing(monkeypatch):
     chains = np.random.default_rng(2).standard_normal((3, 20, 11))
     whole = mixing(chains)
-    monkeypatch.setattr("mflno.bayes.mixing._CHUNK", 130)
+    monkeypatch.setattr("mflno.bayes.convergence._CHUNK", 130)
     np.testing.assert_array_equal(mixing(chains).bulk, whole.bulk)
 
 
