@@ -11,10 +11,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+from numpy import ndarray
 
 from mflno.errors import ArgumentError, MissingExtra
 from mflno.problems.solver import Answer, Request, check_file, check_limit, digest_of
 from mflno.processes import Call, call_to_end
+from mflno.shapes import Float
 
 KINDS = {"co-simulation": "CoSimulation", "model-exchange": "ModelExchange"}
 
@@ -32,8 +34,10 @@ class Fmu:
         inputs: Variables that the forcing's channels drive, in order.
         start: Start values that are the same in every run.
         kind: `co-simulation` or `model-exchange`, where the file offers both.
-        substeps: Steps of communication within one step of the grid. A co-simulation holds its
-            input during a step unless it can interpolate, so that a forcing needs several.
+        substeps: Steps of communication within one step of the grid. More of them resolve the
+            forcing better: most co-simulations hold their input during a step. They are given
+            its value at the middle of the step, which makes that second order.
+        tolerance: Relative tolerance, for FMUs and modes that know one.
 
     Example:
         >>> Fmu("spring.fmu", limit=60.0, names={"m": "body.mass"}).substeps
@@ -47,6 +51,7 @@ class Fmu:
     start: Mapping[str, float | int | bool | str] = field(default_factory=dict)
     kind: str | None = None
     substeps: int = 1
+    tolerance: float | None = None
 
     def __post_init__(self) -> None:
         """Fix the path, so that a later change of directory moves nothing."""
@@ -87,15 +92,18 @@ class Fmu:
         """One simulation."""
         grid = request.grid
         fine = np.linspace(grid[0], grid[-1], (len(grid) - 1) * self.substeps + 1)
-        signals = [] if request.forcing is None else request.forcing(fine)
         values = {self.name(each): value for each, value in request.case.items()}
         arguments = {
             "file": str(self.file),
             "start": {**self.start, **values},
             "times": fine,
-            "signals": dict(zip(self.inputs, signals, strict=bool(self.inputs))),
+            "signals": self.signals(request, fine),
+            "held": self.signals(request, np.minimum(fine + (fine[1] - fine[0]) / 2, fine[-1])),
             "outputs": [self.name(each) for each in request.outputs],
-            "kind": KINDS.get(self.kind or ""),
+            "settings": {
+                "fmi_type": KINDS.get(self.kind or ""),
+                "relative_tolerance": self.tolerance,
+            },
         }
         with tempfile.TemporaryDirectory(prefix="mflno-", ignore_cleanup_errors=True) as place:
             # The unpacked FMU goes into the same directory, so that a kill leaves nothing.
@@ -105,10 +113,16 @@ class Fmu:
             arrays = call_to_end(call)
         return Answer(arrays["values"][:, :: self.substeps], arrays["times"][:: self.substeps])
 
+    def signals(self, request: Request, times: Float[ndarray, " T"]) -> dict[str, ndarray]:
+        """Each input's values at the times."""
+        if request.forcing is None or not self.inputs:
+            return {}
+        return dict(zip(self.inputs, request.forcing(times), strict=True))
+
     def fingerprint(self) -> str:
         """The file's content and the settings."""
         settings = (dict(self.names), list(self.inputs), dict(self.start), self.kind)
-        return digest_of("fmu", *settings, self.substeps, Path(self.file))
+        return digest_of("fmu", *settings, self.substeps, self.tolerance, Path(self.file))
 
 
 def check_forcing(solver: Fmu, request: Request) -> None:
@@ -142,29 +156,55 @@ def check_known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
 
 def simulated(
     file: str, start: dict[str, Any], times: list[float], signals: dict[str, list[float]],
-    outputs: list[str], kind: str | None,
+    held: dict[str, list[float]], outputs: list[str], settings: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
-    """What the fresh interpreter is asked for: one simulation, sampled at the times."""
+    """What the fresh interpreter is asked for: one simulation, sampled at the times.
+
+    Args:
+        file: The FMU.
+        start: Start values.
+        times: Points of communication.
+        signals: Inputs at those times, for an FMU that follows them in between.
+        held: Inputs for an FMU that holds them until the next one.
+        outputs: Variables to record.
+        settings: Further arguments of the simulation.
+    """
     from fmpy import read_model_description, simulate_fmu
 
     description = read_model_description(file)
-    slave = description.coSimulation
+    slave = None if settings["fmi_type"] == "ModelExchange" else description.coSimulation
+    follows = bool(slave and getattr(slave, "canInterpolateInputs", False))
+    if slave is None:
+        refresh_inputs()
     result = simulate_fmu(
         file, start_time=times[0], stop_time=times[-1],
         output_interval=(times[-1] - times[0]) / (len(times) - 1),
-        start_values=start, input=signal(times, signals), output=outputs, fmi_type=kind,  # pyright: ignore
-        record_events=False, set_input_derivatives=bool(slave and interpolates(slave)),
+        start_values=start, input=signal(times, held if slave and not follows else signals),  # pyright: ignore
+        output=outputs, record_events=False, set_input_derivatives=follows, **settings,
     )  # fmt: skip
     values = np.array([result[name] for name in outputs], dtype=float)
     return {"times": np.array(result["time"], dtype=float), "values": values}
 
 
-def interpolates(slave: Any) -> bool:  # noqa: ANN401
-    """Whether a co-simulation follows the slope of its input within a step."""
-    return bool(getattr(slave, "canInterpolateInputs", False))
+def refresh_inputs() -> None:
+    """Let model exchange see its inputs at every instant that the integrator looks at.
+
+    FMPy sets them after an internal step alone, so that the slopes within a step belong to old
+    inputs: a phase lag that no tolerance removes. This process ends with the simulation, so
+    that nobody else meets the changed solver.
+    """
+    from fmpy.sundials import CVodeSolver
+
+    slopes = CVodeSolver.f
+
+    def fresh(solver: Any, time: float, *rest: Any) -> int:  # noqa: ANN401
+        solver.input.apply(time, discrete=False)
+        return slopes(solver, time, *rest)
+
+    CVodeSolver.f = fresh  # pyright: ignore
 
 
-def signal(times: list[float], signals: dict[str, list[float]]) -> np.ndarray | None:
+def signal(times: list[float], signals: dict[str, list[float]]) -> ndarray | None:
     """The input signal as a table whose columns have the variables' names."""
     if not signals:
         return None

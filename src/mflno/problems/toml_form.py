@@ -77,7 +77,7 @@ UMBRIDGE = {"url": TEXT, "model": TEXT, "limit": NUMBER, "config": TABLE,
             "sizes": INTEGERS, "time": INTEGER}  # fmt: skip
 FMU = {"file": TEXT, "limit": NUMBER, "names": TEXT_TABLE, "inputs": TEXTS,
        "start": table_of(PLAIN, "a table of plain values"), "kind": TEXT,
-       "substeps": INTEGER}  # fmt: skip
+       "substeps": INTEGER, "tolerance": NUMBER}  # fmt: skip
 
 
 def problem_from_toml(source: str | Path | Table, folder: str | Path = ".") -> ExternalProblem:

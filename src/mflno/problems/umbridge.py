@@ -54,8 +54,7 @@ class UmBridge:
     def check(self, request: Request) -> None:
         """See that address, sizes and configuration make sense; asks no server."""
         check_limit("UmBridge", self.limit)
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if not is_address(self.url):
             rule, remedy = "must be a web address", "write http://host:port"
             raise ArgumentError("UmBridge.url", rule, repr(self.url), remedy)
         if self.sizes is not None and sum(self.sizes) != len(request.case):
@@ -87,6 +86,15 @@ class UmBridge:
         return digest_of("umbridge", self.model, dict(self.config), self.sizes, self.time)
 
 
+def is_address(url: str) -> bool:
+    """Whether this is where a server may listen."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
 def exchange(url: str, question: Mapping[str, Any], limit: float) -> object:
     """Send one question to `/Evaluate` and return the `output` of the reply."""
     parts = urlsplit(url)
@@ -109,14 +117,15 @@ def exchange(url: str, question: Mapping[str, Any], limit: float) -> object:
         reply = connection.getresponse()
         status, text = reply.status, reply.read().decode(errors="replace")
     except (OSError, http.client.HTTPException) as error:
-        if late.is_set():
-            raise SolveFailed("timeout", f"{url} did not answer within {limit:g} s") from error
-        raise SolveFailed(
-            "refused", f"{url} hung up: {type(error).__name__} {error}"
-        ) from error
+        if not late.is_set():
+            words = f"{url} hung up: {type(error).__name__} {error}"
+            raise SolveFailed("refused", words) from error
     finally:
         watchdog.cancel()
         connection.close()
+    # A reply that was cut off may look whole, so the clock decides, not the exception.
+    if late.is_set():
+        raise SolveFailed("timeout", f"{url} did not answer within {limit:g} s")
     return output_of(url, status, text)
 
 
@@ -181,11 +190,14 @@ def arranged(output: object, time: int | None) -> Answer:
     vectors = output if isinstance(output, list) else [output]
     if not all(isinstance(vector, list) for vector in vectors):
         raise SolveFailed("output", "the server's output is not a list of vectors")
-    rows = [np.array(vector, dtype=float) for vector in vectors]
+    try:
+        rows = [np.array(vector, dtype=float) for vector in vectors]
+    except (TypeError, ValueError) as error:
+        raise SolveFailed("output", f"the server's vectors are not numbers: {error}") from error
     if time is not None and not 0 <= time < len(rows):
         raise SolveFailed("shape", f"has {len(rows)} vectors, none at {time} for the times")
     times = None if time is None else rows.pop(time)
-    lengths = [len(row) for row in rows]
-    if len(set(lengths)) != 1:
-        raise SolveFailed("shape", f"must be vectors of one length, came {lengths}")
+    shapes = [row.shape for row in rows]
+    if len(set(shapes)) != 1 or len(shapes[0]) != 1:
+        raise SolveFailed("shape", f"must be vectors of one length, came shapes {shapes}")
     return Answer(np.stack(rows), times)

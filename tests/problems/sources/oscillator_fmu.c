@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fmi2Functions.h"
+#include "fmi2FunctionTypes.h"
 
 enum { C, K, FAULT, F, X, V, DX, DV, COUNT };
 typedef struct { double value[COUNT]; const fmi2CallbackFunctions *back; } Model;
@@ -94,3 +94,27 @@ fmi2Status fmi2GetDerivatives(fmi2Component c, fmi2Real slope[], size_t n) {
     return fmi2OK;
 }
 fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real z[], size_t n) { return fmi2OK; }
+
+/* What this model does not offer; importers look for the names all the same. */
+#define NOT_OFFERED(name) fmi2Status name(void) { return fmi2Error; }
+NOT_OFFERED(fmi2CancelStep)
+NOT_OFFERED(fmi2DeSerializeFMUstate)
+NOT_OFFERED(fmi2FreeFMUstate)
+NOT_OFFERED(fmi2GetBoolean)
+NOT_OFFERED(fmi2GetBooleanStatus)
+NOT_OFFERED(fmi2GetDirectionalDerivative)
+NOT_OFFERED(fmi2GetFMUstate)
+NOT_OFFERED(fmi2GetInteger)
+NOT_OFFERED(fmi2GetIntegerStatus)
+NOT_OFFERED(fmi2GetRealOutputDerivatives)
+NOT_OFFERED(fmi2GetRealStatus)
+NOT_OFFERED(fmi2GetStatus)
+NOT_OFFERED(fmi2GetString)
+NOT_OFFERED(fmi2GetStringStatus)
+NOT_OFFERED(fmi2SerializeFMUstate)
+NOT_OFFERED(fmi2SerializedFMUstateSize)
+NOT_OFFERED(fmi2SetBoolean)
+NOT_OFFERED(fmi2SetFMUstate)
+NOT_OFFERED(fmi2SetInteger)
+NOT_OFFERED(fmi2SetRealInputDerivatives)
+NOT_OFFERED(fmi2SetString)
