@@ -271,9 +271,9 @@ def test_no_exchange_of_a_planned_run_would_help(power):
         covariance = matern(gaps(cases, cases), 2.0)
         left = lambda plan, k=covariance: np.diag(without(k, [0, *plan], 1e-4))
         loss = lambda plan, v=left: (np.maximum(v(plan), 0.0) ** power).sum()
-        pick = lambda batch, ahead, c=cases: Planned(power=power, ahead=ahead).choose(
-            View(c, done=c[:1], remaining=3), batch, generator()
-        )
+        pick = lambda batch, ahead, c=cases: Planned(
+            reach=2.0, power=power, ahead=ahead
+        ).choose(View(c, done=c[:1], remaining=3), batch, generator())
         plan = pick(3, 3).tolist()
         for place, other in product(range(3), set(range(1, 14)) - set(plan)):
             swapped = [*plan[:place], other, *plan[place + 1 :]]
