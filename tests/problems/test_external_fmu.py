@@ -85,7 +85,7 @@ def test_held_input_converges_with_the_square_of_the_substeps(fmu):
 
 def test_model_exchange_follows_the_input_between_its_points(fmu):
     expected = truth(COARSE, shake)
-    settings = {"kind": "model-exchange", "tolerance": 1e-9}
+    settings = {"mode": "model-exchange", "tolerance": 1e-9}
     errors = [
         np.abs(problem_of(fmu, substeps=count, **settings).solve(CASE, 0)[0] - expected).max()
         for count in (1, 2, 4, 8)
@@ -138,7 +138,7 @@ def test_unknown_names_are_errors_that_tell_the_near_ones(fmu, tmp_path, monkeyp
         "must name 1 variables": {"inputs": ["f", "v"]},
         "must name 0 variables": {"forcing": None},
         "must be 1 or more": {"substeps": 0},
-        "one of co-simulation, model-exchange": {"kind": "CS"},
+        "one of co-simulation, model-exchange": {"mode": "CS"},
         "limit: must be positive": {"limit": 0.0},
         "must be an existing file": {"fmu": tmp_path / "absent.fmu"},
         "must be an FMU": {"fmu": tmp_path / "no.fmu"},
@@ -163,7 +163,8 @@ def test_toml_form(fmu, tmp_path):
     (tmp_path / "forces.py").write_text(
         "import numpy as np\ndef shake(case, grid):\n    return np.sin(5.0 * grid)\n"
     )
-    solver = {"kind": "fmu", "file": fmu.name, "limit": 120, "names": NAMES, "inputs": ["f"]}
+    solver = {"kind": "fmu", "file": fmu.name, "limit": 120, "names": NAMES}
+    solver |= {"inputs": ["f"], "mode": "co-simulation"}
     table = {
         "name": "swing",
         "forcing": f"{tmp_path}/forces.py:shake",

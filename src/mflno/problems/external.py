@@ -26,7 +26,8 @@ class ExternalProblem:
         name: Short and unique; part of the cache key.
         parameters: The axes of the box.
         levels: Cheapest first, two or more.
-        solvers: One for each level: an adapter, or a plain function `solve(case, grid)`.
+        solvers: One for each level: an adapter, or a plain function `solve(case, grid)` or its
+            name.
         outputs: Names of the output functions.
         forcing: A function `forcing(case, grid)` that returns one row a channel, or its name.
         version: Change it when a solver changes in a way that its adapter cannot see. The
@@ -54,7 +55,7 @@ class ExternalProblem:
         *,
         parameters: Sequence[Parameter],
         levels: Sequence[Level],
-        solvers: Sequence[Solver | Callable[..., Any]],
+        solvers: Sequence[Solver | Callable[..., Any] | str],
         outputs: Sequence[str] = ("u",),
         forcing: Callable[..., Any] | str | None = None,
         version: str = "1",
@@ -105,11 +106,11 @@ class ExternalProblem:
         return usable(self, number, answer)
 
 
-def adapted(solver: Solver | Callable[..., Any]) -> Solver:
+def adapted(solver: Solver | Callable[..., Any] | str) -> Solver:
     """The adapter itself, or the one that a plain function needs."""
     if isinstance(solver, Solver):
         return solver
-    if callable(solver):
+    if callable(solver) or isinstance(solver, str):
         return PythonFunction(solver)
     rule, came = "must be adapters or functions", type(solver).__name__
     raise ArgumentError("ExternalProblem.solvers", rule, came, "wrap it in an adapter")

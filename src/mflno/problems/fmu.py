@@ -18,7 +18,7 @@ from mflno.problems.solver import Answer, Request, check_file, check_limit, dige
 from mflno.processes import Call, call_to_end
 from mflno.shapes import Float
 
-KINDS = {"co-simulation": "CoSimulation", "model-exchange": "ModelExchange"}
+MODES = {"co-simulation": "CoSimulation", "model-exchange": "ModelExchange"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Fmu:
         names: Name in the FMU of a parameter or output that is called otherwise there.
         inputs: Variables that the forcing's channels drive, in order.
         start: Start values that are the same in every run.
-        kind: `co-simulation` or `model-exchange`, where the file offers both.
+        mode: `co-simulation` or `model-exchange`, where the file offers both.
         substeps: Steps of communication within one step of the grid. More of them resolve the
             forcing better: most co-simulations hold their input during a step. They are given
             its value at the middle of the step, which makes that second order.
@@ -49,7 +49,7 @@ class Fmu:
     names: Mapping[str, str] = field(default_factory=dict)
     inputs: Sequence[str] = ()
     start: Mapping[str, float | int | bool | str] = field(default_factory=dict)
-    kind: str | None = None
+    mode: str | None = None
     substeps: int = 1
     tolerance: float | None = None
 
@@ -61,9 +61,9 @@ class Fmu:
         """See that file and package are there, and that the file knows every name."""
         check_limit("Fmu", self.limit)
         check_file("Fmu.file", Path(self.file))
-        if self.kind not in (None, *KINDS):
-            rule, remedy = f"must be one of {', '.join(KINDS)}", "or leave it out"
-            raise ArgumentError("Fmu.kind", rule, repr(self.kind), remedy)
+        if self.mode not in (None, *MODES):
+            rule, remedy = f"must be one of {', '.join(MODES)}", "or leave it out"
+            raise ArgumentError("Fmu.mode", rule, repr(self.mode), remedy)
         if self.substeps < 1:
             raise ArgumentError("Fmu.substeps", "must be 1 or more", self.substeps, "use 1")
         unused = set(self.names) - set(request.case) - set(request.outputs)
@@ -101,7 +101,7 @@ class Fmu:
             "held": self.signals(request, np.minimum(fine + (fine[1] - fine[0]) / 2, fine[-1])),
             "outputs": [self.name(each) for each in request.outputs],
             "settings": {
-                "fmi_type": KINDS.get(self.kind or ""),
+                "fmi_type": MODES.get(self.mode or ""),
                 "relative_tolerance": self.tolerance,
             },
         }
@@ -121,7 +121,7 @@ class Fmu:
 
     def fingerprint(self) -> str:
         """The file's content and the settings."""
-        settings = (dict(self.names), list(self.inputs), dict(self.start), self.kind)
+        settings = (dict(self.names), list(self.inputs), dict(self.start), self.mode)
         return digest_of("fmu", *settings, self.substeps, self.tolerance, Path(self.file))
 
 

@@ -76,7 +76,7 @@ EXECUTABLE = {"command": TEXTS, "output": TABLE, "limit": NUMBER, "templates": T
 UMBRIDGE = {"url": TEXT, "model": TEXT, "limit": NUMBER, "config": TABLE,
             "sizes": INTEGERS, "time": INTEGER}  # fmt: skip
 FMU = {"file": TEXT, "limit": NUMBER, "names": TEXT_TABLE, "inputs": TEXTS,
-       "start": table_of(PLAIN, "a table of plain values"), "kind": TEXT,
+       "start": table_of(PLAIN, "a table of plain values"), "mode": TEXT,
        "substeps": INTEGER, "tolerance": NUMBER}  # fmt: skip
 
 
