@@ -4,7 +4,7 @@
 
 venv=$root/.venv
 
-say() { printf '%s\n' "$*" >&2; }
+say() { printf '%s\n' "$@" >&2; }
 
 die() {
     say "$@"

@@ -6,9 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy import ndarray
+from torch import Tensor
 
 from mflno.active import Choice, Sketched, View
+from mflno.bayes import Draws, Inference
 from mflno.errors import ArgumentError, StoreError
 from mflno.problems import Problem, checked_values
 from mflno.sampling import sample
@@ -201,3 +204,44 @@ def made_up_view(width: int, *, reads_posterior: bool) -> View:
         posterior=Sketched(draws, np.random.default_rng(2)),
         remaining=9,
     )
+
+
+def check_inference(inference: Inference, *, ladders: int = 2, parameters: int = 3) -> None:
+    """Raise unless an inference keeps the contract of its door on a small noisy bowl.
+
+    Finite draws that say where they come from; the same from the same generator and others
+    from another; starting states and torch's global generator left alone; an `ArgumentError`
+    for starts that are not finite.
+    """
+    start = torch.linspace(-1, 1, ladders * inference.chains * parameters)
+    start = start.view(-1, parameters)
+    kept, world = start.clone(), torch.get_rng_state()
+    draws, again, other = (drawn(inference, start, seed) for seed in (0, 0, 1))
+    expect(torch.equal(start, kept), "starting states must be left alone")
+    expect(torch.equal(torch.get_rng_state(), world), "the global generator must be left alone")
+    expect(torch.equal(draws.theta, again.theta), "same generator, same draws")
+    expect(not torch.equal(draws.theta, other.theta), "another generator, other draws")
+    expect(draws.theta.shape == (len(draws), parameters), "one state a row")
+    expect(len(draws) >= ladders, "at least one draw of each ladder")
+    expect(bool(draws.theta.isfinite().all()), "draws must be finite")
+    expect(sorted(set(draws.ladder.tolist())) == list(range(ladders)), "every ladder has draws")
+    inside = (draws.chain >= 0) & (draws.chain < inference.chains)
+    expect(bool(inside.all()), "chains are counted from 0, the coldest")
+    expect(draws.trace.parameters == parameters, "the trace knows how large a state is")
+    try:
+        drawn(inference, start * torch.nan, 0)
+    except ArgumentError:
+        return
+    expect(False, "an ArgumentError for starts that are not finite")
+
+
+def drawn(inference: Inference, start: Tensor, seed: int) -> Draws:
+    """Draws of a bowl around the mean of five centres, one a case."""
+    centres = torch.linspace(-1, 1, 5)
+
+    def energy(theta: Tensor, batch: Tensor | None) -> Tensor:
+        chosen = centres if batch is None else centres[batch]
+        return (theta[:, None] - chosen[:, None]).square().sum(-1).mean(-1)
+
+    generator = torch.Generator().manual_seed(seed)
+    return inference.sample(energy, start, cases=5, generator=generator, show=False)

@@ -52,6 +52,7 @@ from mflno.bayes.swap import (
     Window,
     window_size,
 )
+from mflno.bayes.targets import Bowl, Mixture, Noisy
 
 __all__ = [
     "ADAM",
@@ -60,6 +61,7 @@ __all__ = [
     "All",
     "AtomLaw",
     "BandScale",
+    "Bowl",
     "Buffer",
     "Calibration",
     "Captured",
@@ -89,7 +91,9 @@ __all__ = [
     "LinearPosterior",
     "Metropolis",
     "Mixing",
+    "Mixture",
     "Never",
+    "Noisy",
     "Paper",
     "Polynomial",
     "Probe",

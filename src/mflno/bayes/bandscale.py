@@ -9,17 +9,22 @@ than N numbers about scale. The quantile of all |z| pooled (`pooled_scale`) solv
     mean over the N of (share of points inside) = level,
 so it takes the amplitudes seen for those to come and is too narrow on average by a term of
 order 1/N. `amplitude_scale` writes z = a u, an amplitude a of the trajectory times a shape u
-common to all, and predicts the next log a by the Student law that N logarithms allow:
-    log a ~ mean(log a_i) + s sqrt(1 + 1/N) t_{N-1},    a_i^2 = mean of z_i^2.
-`student_scale` is its closed form for Gaussian shapes.
+common to all, and predicts the next a by the Student law that N amplitudes allow:
+    c(a) ~ mean(c(a_i)) + s sqrt(1 + 1/N) t_{N-1},    a_i^2 = mean of z_i^2,  c(a) = a^(1/3).
+`student_scale` matches logarithms of amplitudes to those of a Student variable instead.
 
-What this promises: if trajectories are exchangeable, log-amplitudes about normal and shapes
-alike, the share of points inside, averaged over new trajectories and over training sets, is
-the level or slightly more. What it does not promise: one training set's share scatters around
-that average, more so the more unevenly std tracks the error (`checked_radius` estimates it); a
-single trajectory may lie outside altogether; runs picked far apart are harder to leave out
-than new cases are to predict, so their bands err to the wide side where std does not know it.
-Bands free of the assumption on the law are in `conformal`, where the counts allow them.
+The cube root lies between the transforms that make two likely laws normal, the logarithm for
+log-normal amplitudes and a^(2/3) for the chi law of a few Gaussian modes. The logarithm takes
+small amplitudes, which such modes often give, for a sign of large ones to come.
+
+What this promises: if trajectories are exchangeable, the share of points inside, averaged over
+new trajectories and over training sets of 5 to 9, comes within two percentage points of 95 %
+over both families of amplitudes (the tests hold this). What it does not promise: one training
+set's share scatters around that average, the more so the more unevenly std tracks the error
+(`checked_radius` estimates it); a single trajectory may lie outside altogether; and the runs
+have to be exchangeable with the cases to come. Runs picked far apart are harder to leave out
+than new cases are to predict: where std does not know it, the bands are then too wide.
+Bands free of an assumption on amplitudes are in `conformal`, where the counts allow them.
 """
 
 from collections.abc import Callable
@@ -127,20 +132,26 @@ def pooled_scale(scaled: Float[ndarray, "N O T"]) -> TableScale:
 
 
 def amplitude_scale(
-    scaled: Float[ndarray, "N O T"], *, prior_count: float = 0.0, prior_spread: float = 0.5
+    scaled: Float[ndarray, "N O T"],
+    *,
+    power: float = 1 / 3,
+    prior_count: float = 0.0,
+    prior_spread: float = 0.5,
 ) -> TableScale:
     """The law of |a u|, with the next trajectory's amplitude a predicted from those seen.
 
-    s^2 = (sum (log a_i - mean)^2 + prior_count * prior_spread^2) / (N - 1 + prior_count)
-    log a ~ mean + s sqrt(1 + 1/N) t_{N - 1 + prior_count},    u from all z_i / a_i
+    c = a^power, or log a for power 0
+    s^2 = (sum (c_i - mean)^2 + prior_count * spread^2) / (N - 1 + prior_count)
+    c ~ mean + s sqrt(1 + 1/N) t_{N - 1 + prior_count} >= 0,    u from all z_i / a_i
 
-    The prior shrinks the spread of log-amplitudes towards one thought likely beforehand, and
-    is worth `prior_count` trajectories; without it nothing is assumed about the spread.
+    The prior shrinks the spread of amplitudes towards one thought likely beforehand, and is
+    worth `prior_count` trajectories; without it nothing is assumed about the spread.
 
     Args:
         scaled: Held-out scaled residuals of two or more trajectories.
+        power: Which transform of amplitudes is taken for normal.
         prior_count: How many trajectories the prior is worth.
-        prior_spread: Standard deviation of log a expected before seeing any.
+        prior_spread: Relative standard deviation of a expected before seeing any.
 
     Example:
         >>> shape = np.sqrt(2) * np.sin(np.linspace(0, 20 * np.pi, 2001))
@@ -149,8 +160,15 @@ def amplitude_scale(
         1.41
     """
     logs = _log_amplitudes("amplitude_scale", scaled)
-    deviation, dof = _predictive(logs, prior_count, prior_spread)
-    amplitudes = np.exp(logs.mean() + deviation * special.stdtrit(dof, _AMPLITUDES))
+    if not 0 <= power <= 1:
+        rule, remedy = "in [0, 1]", "pass 0 for log-normal amplitudes"
+        raise ArgumentError("amplitude_scale.power", rule, power, remedy)
+    seen = np.exp(power * logs) if power else logs
+    # to first order a^p spreads by p a^p times the relative spread of a
+    spread = power * seen.mean() * prior_spread if power else prior_spread
+    deviation, dof = _predictive(seen, prior_count, spread)
+    later = seen.mean() + deviation * special.stdtrit(dof, _AMPLITUDES)
+    amplitudes = np.maximum(later, 0.0) ** (1 / power) if power else np.exp(later)
     shapes = np.abs(scaled) / np.exp(logs)[:, None, None]
     # each trajectory has as many points, so the pooled quantiles weigh them alike
     table = np.outer(amplitudes, np.quantile(shapes, _SHAPES))
@@ -169,7 +187,7 @@ def student_scale(
     Args:
         scaled: Held-out scaled residuals of two or more trajectories.
         prior_count: As of `amplitude_scale`.
-        prior_spread: As of `amplitude_scale`.
+        prior_spread: Standard deviation of log a expected before seeing any.
 
     Example:
         >>> equal = student_scale(np.ones((4, 1, 8)))
@@ -243,14 +261,14 @@ def checked_radius(
     )
 
 
-def _predictive(logs: ndarray, prior_count: float, prior_spread: float) -> tuple[float, float]:
-    """Deviation and degrees of freedom of the next logarithm."""
+def _predictive(seen: ndarray, prior_count: float, prior_spread: float) -> tuple[float, float]:
+    """Deviation and degrees of freedom of the next of N normal numbers."""
     if prior_count < 0 or prior_spread <= 0:
         rule, came = "count >= 0 and spread > 0", (prior_count, prior_spread)
         raise ArgumentError("amplitude_scale.prior", rule, came, "pass 0 for no prior")
-    count = len(logs)
+    count = len(seen)
     dof = count - 1 + prior_count
-    squares = ((logs - logs.mean()) ** 2).sum() + prior_count * prior_spread**2
+    squares = ((seen - seen.mean()) ** 2).sum() + prior_count * prior_spread**2
     return float(np.sqrt(squares / dof * (1 + 1 / count))), float(dof)
 
 

@@ -69,7 +69,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Noisy:
-    """Another energy plus Gaussian noise, fresh at each evaluation; the gradient stays exact."""
+    """Another energy plus Gaussian noise, fresh each time; the gradient stays exact."""
 
     energy: Energy
     spread: float

@@ -14,7 +14,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", default="demo-out", metavar="DIR", help="where the picture goes"
     )
-    parser.add_argument("--steps", type=int, default=1500, help="of training (default 1500)")
+    parser.add_argument("--steps", type=int, default=1000, help="of training (default 1000)")
     parser.add_argument("--seed", type=int, default=0, help="of forcings and start (default 0)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train, tell the error on held-out cases, write the picture."""
     if arguments.steps < 1:
-        raise ArgumentError("--steps", "must be positive", arguments.steps, "try 1500")
+        raise ArgumentError("--steps", "must be positive", arguments.steps, "try 1000")
     import torch
 
     from mflno.study.demo import Examples, draw, fresh_operator, held_out, training

@@ -73,7 +73,8 @@ def interpolated(
     Example:
         >>> grid = np.linspace(0.0, 1.0, 11)
         >>> wanted = np.linspace(0.0, 1.0, 21)
-        >>> bool(abs(interpolated(grid, grid[None, None] ** 3, wanted) - wanted**3).max() < 1e-12)
+        >>> finer = interpolated(grid, grid[None, None] ** 3, wanted)
+        >>> bool(abs(finer - wanted**3).max() < 1e-12)
         True
     """
     if len(grid) == len(wanted) and np.array_equal(grid, wanted):

@@ -31,7 +31,13 @@ def causal_convolution(
     constant = tables(dtype, signal.device)
     count = count_stretches(signal.shape[-1])
     ahead = torch.arange(STRETCH, device=signal.device)
-    times = torch.cat([constant.nodes, ahead.double(), STRETCH * torch.arange(count, device=signal.device).double()])
+    times = torch.cat(
+        [
+            constant.nodes,
+            ahead.double(),
+            STRETCH * torch.arange(count, device=signal.device).double(),
+        ]
+    )
 
     real, imag = turned(poles * step)
     powers = exponentials(real.double(), imag.double(), times)
@@ -58,7 +64,9 @@ def causal_convolution(
         early = _added(early, start_c[..., :EARLY, :].sum(-1)[..., None, :])
     late_c, late_s = late_c[..., None, :], late_s[..., None, :]
     far_c, far_s = far_c[..., None, :, :], far_s[..., None, :, :]
-    left = torch.cat([late_c * far_c - late_s * far_s, -late_c * far_s - late_s * far_c], dim=-1)
+    left = torch.cat(
+        [late_c * far_c - late_s * far_s, -late_c * far_s - late_s * far_c], dim=-1
+    )
     right = torch.cat([c, s], dim=-1)
     return response(*_aligned(signal, left, right, early))
 

@@ -64,7 +64,7 @@ def correlation(
 def convolution(
     signal: Float[Tensor, "*K I N T"], kernel: Float[Tensor, "*K O I T"]
 ) -> Float[Tensor, "*K O N T"]:
-    """Σ_i kernel_oi * signal_i, all cases at once, in operations that differentiate by themselves."""
+    """Σ_i kernel_oi * signal_i of all cases, in operations that differentiate themselves."""
     points = signal.shape[-1]
     if not torch.compiler.is_compiling():
         return restored(product(transformed(kernel), transformed(signal)), points)

@@ -1,8 +1,8 @@
 """The response of a layer to its signals, from factors that hold no case and no time axis.
 
 The layer's kernel at time 4 + 64p + q is left_p · right_q, a sum over modes: two small factors
-instead of modes x time exponentials. Row 0 of the factors is the kernel that meets every value of
-the signal; rows 1 to 5 answer its first five values, from which the quadrature extrapolates
+instead of modes x time exponentials. Row 0 of the factors is the kernel that meets every value
+of the signal; rows 1 to 5 answer its first five values, from which the quadrature extrapolates
 beyond the start. The response is linear in the signal and in each factor.
 """
 
@@ -153,11 +153,15 @@ def _gradients(
         here = grad[..., times]
         row = rows(part, right).flatten(-3, -2)[..., :count]
         by_first += (here @ row.mT).sum(-3, keepdim=True)
-        by_row = torch.cat([by_kernel[..., None, times], (first.mT @ here).unflatten(-2, shape)], -2)
+        by_row = torch.cat(
+            [by_kernel[..., None, times], (first.mT @ here).unflatten(-2, shape)], -2
+        )
         whole = part.shape[-2] * STRETCH
         by_row = torch.nn.functional.pad(by_row, (0, whole - count))
         by_row = by_row.unflatten(-1, (-1, STRETCH))
-        by_left[..., stretches, :] = (by_row.flatten(-3, -2) @ right).unflatten(-2, by_row.shape[-3:-1])
+        by_left[..., stretches, :] = (by_row.flatten(-3, -2) @ right).unflatten(
+            -2, by_row.shape[-3:-1]
+        )
         by_right += by_row.flatten(-3, -2).mT @ left[..., stretches, :].flatten(-3, -2)
     by_first = by_first.squeeze(-3).unflatten(-1, shape).transpose(-3, -2)
     by_signal[..., :FIRST] += by_first

@@ -29,7 +29,7 @@ class Spectrum:
 
     @classmethod
     def of(cls, values: Float[Tensor, "N O T"], grid: Float[Tensor, " T"]) -> "Spectrum":
-        """The band below which 99 % of the power above the mean lies, and half as much again."""
+        """The band with 99 % of the power about the mean, and half as much again."""
         span = float(grid[-1] - grid[0])
         centred = values.double() - values.double().mean(-1, keepdim=True)
         window = torch.hann_window(values.shape[-1], dtype=torch.float64, device=values.device)

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, replace
 from statistics import median
 
 import torch
-from torch import Tensor
 
 from mflno.operators import Causal, LaplaceLayer, Published, Rule
 from mflno.seeds import torch_stream
@@ -110,5 +109,3 @@ def growth(repeats: int = 5) -> Iterator[Row]:
 def paper_sizes() -> list[Size]:
     """A net of the paper's size, and a wide one."""
     return [Size(), Size(channels=16, modes=16)]
-
-

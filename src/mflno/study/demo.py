@@ -153,8 +153,8 @@ def draw_worst(axes: "Axes", operator: LaplaceOperator, examples: Examples) -> N
     axes.plot(grid, examples.values[case, 0], color=INK, linewidth=2.4, label="response u")
     line = {"color": ACCENT, "linestyle": (0, (4, 3)), "linewidth": 1.6}
     axes.plot(grid, predicted[worst, 0], label="LNO", **line)
-    text = f"The worst of {HELD_OUT} held-out cases: relative error {errors[worst]:.2%}"
-    axes.set_title(f"{text}; mean over all {errors.mean():.2%}", loc="left", fontsize=10)
+    text = f"Worst of {HELD_OUT} held-out cases: error {errors[worst]:.2%}"
+    axes.set_title(f"{text} (mean {errors.mean():.2%})", loc="left", fontsize=10)
     axes.set(xlabel="time", xlim=(0.0, SPAN))
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, frameon=False, fontsize=9)
 
@@ -162,8 +162,8 @@ def draw_worst(axes: "Axes", operator: LaplaceOperator, examples: Examples) -> N
 def draw_poles(axes: "Axes", operator: LaplaceOperator) -> None:
     """The learned poles in the upper half plane, as large as their part in the answer."""
     poles, residues = operator.poles()[0].detach(), operator.residues()[0].detach()
-    real, imaginary = poles[..., 0].flatten(), poles[..., 1].flatten()
-    weight = residues.norm(dim=-1).flatten() / real.abs()
+    real, imaginary = poles.real.flatten(), poles.imag.abs().flatten()
+    weight = residues.abs().flatten() / real.abs()
     sizes = 220.0 * weight / weight.max()
     axes.scatter(real, imaginary, sizes, color=FADED, alpha=0.7, label="learned")
     turn = FREQUENCY * (1 - DAMPING**2) ** 0.5
@@ -171,4 +171,4 @@ def draw_poles(axes: "Axes", operator: LaplaceOperator) -> None:
     axes.scatter(-DAMPING * FREQUENCY, turn, label="of the oscillator", **mark)
     axes.set(xlabel="Re μ", ylabel="Im μ")
     axes.set_title("Poles", loc="left", fontsize=10)
-    axes.legend(loc="lower left", frameon=False, fontsize=9)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False, fontsize=9)
