@@ -396,7 +396,7 @@ def test_call_brings_arrays_back_exactly(models):
     [
         ("broken", "error", r"ZeroDivisionError: no pivot \(models.py:11\)"),
         ("refusing", "nan", "step 3 is NaN"),
-        ("leaving", "error", "SystemExit: 4"),
+        ("leaving", "exit", "exit code 4"),
         ("dying", "signal", "SIGABRT"),
         ("nothing", "output", "NoneType"),
         ("absent", "error", "absent"),

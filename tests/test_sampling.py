@@ -16,7 +16,7 @@ from mflno.cache import Cache, cache_folder
 from mflno.data import Level, Parameter
 from mflno.errors import ArgumentError, SolveFailed, StoreError
 from mflno.problems import Chain, Duffing, grid_cases
-from mflno.sampling import grouped, sample
+from mflno.sampling import grouped, paced, sample
 
 PROBLEM = '''
 import os, signal, sys, time
@@ -178,10 +178,25 @@ def test_a_killed_group_is_solved_one_by_one(waves):
     assert failures[2].kind == "signal"
 
 
-def test_groups_are_one_a_process_and_never_large():
-    assert grouped([3, 1, 2], 2) == [[3, 1], [2]]
+def test_groups_are_a_few_a_process_and_never_large():
+    assert grouped([3, 1, 2], 2) == [[3], [1], [2]]
+    assert grouped(list(range(16)), 2) == [[n, n + 1] for n in range(0, 16, 2)]
     assert grouped([], 4) == []
-    assert max(map(len, grouped(list(range(1000)), 2))) == 128
+    assert max(map(len, grouped(list(range(1000)), 2))) == 32
+
+
+def test_groups_grow_while_they_are_quick_and_shrink_when_they_are_slow(monkeypatch):
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("mflno.sampling.time.monotonic", lambda: clock.now)
+    sizes = []
+    for group in paced(list(range(500))):
+        sizes.append(len(group))
+        # The first three groups take no time, then a case takes a second.
+        clock.now += len(group) if len(sizes) > 3 else 0.0
+    assert sizes[:5] == [16, 128, 128, 128, 2]
+    assert set(sizes[4:]) == {2}
+    assert sum(sizes) == 500
+    assert [*paced([])] == []
 
 
 def test_nothing_is_left_of_a_failed_write(waves, monkeypatch):

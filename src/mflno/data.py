@@ -39,7 +39,7 @@ class Parameter:
         return 2.0 * (value - self.low) / (self.high - self.low) - 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Level:
     """One fidelity: its name, its uniform time grid, and what one run costs.
 
@@ -54,10 +54,20 @@ class Level:
 
     def __post_init__(self) -> None:
         """Refuse a grid that is not uniform, and a cost that is not positive."""
+        object.__setattr__(self, "grid", np.asarray(self.grid, dtype=float))
         check_grid(f"Level({self.name!r}).grid", self.grid)
         if not (np.isfinite(self.cost) and self.cost > 0):
             place = f"Level({self.name!r}).cost"
             raise ArgumentError(place, "must be positive", self.cost, "use seconds or money")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Level):
+            return NotImplemented
+        same = (self.name, self.cost) == (other.name, other.cost)
+        return same and np.array_equal(self.grid, other.grid)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.cost, self.grid.tobytes()))
 
     @property
     def points(self) -> int:
@@ -125,7 +135,8 @@ class Trajectories:
                     "check the axes N, C|O, T",
                 )
         check_grid(f"{place}.grid", self.grid)
-        if not (np.all(np.isfinite(self.values)) and np.all(np.isfinite(self.inputs))):
+        arrays = self.cases, self.inputs, self.values
+        if not all(np.isfinite(each).all() for each in arrays):
             rule, remedy = "must be finite", "drop the failed cases first"
             raise ArgumentError(f"{place}.values", rule, "NaN or infinity", remedy)
 

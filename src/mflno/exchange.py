@@ -3,6 +3,7 @@
 import io
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 SUFFIXES = ".npz", ".nc"
+TAKEN = "sample", "time", "output", "channel", "u", "f"
 ARRAYS = "cases", "grid", "inputs", "values"
 
 
@@ -112,7 +114,8 @@ def as_dataset(trajectories: Trajectories) -> "xarray.Dataset":
     """An xarray dataset by the CF conventions for ensembles of time series.
 
     Dimensions `sample`, `time`, `output` and, where there is forcing, `channel`. The parameters
-    are coordinates along `sample`; `u` holds the outputs and `f` the forcing.
+    are coordinates along `sample`; `u` holds the outputs and `f` the forcing. A parameter whose
+    name is one of these is called `parameter_f`; its own name is the attribute `long_name`.
     """
     xarray = xarray_module()
     t = trajectories
@@ -122,9 +125,9 @@ def as_dataset(trajectories: Trajectories) -> "xarray.Dataset":
         "output": ("output", list(t.outputs)),
     }
     coordinates["sample"] += ({"cf_role": "timeseries_id"},)
-    for column, p in zip(t.cases.T, t.parameters, strict=True):
+    for name, column, p in zip(columns(t.parameters), t.cases.T, t.parameters, strict=True):
         words = {"role": "parameter", "units": p.unit or "1", "valid_range": [p.low, p.high]}
-        coordinates[p.name] = ("sample", column, words)
+        coordinates[name] = ("sample", column, {**words, "long_name": p.name})
     variables: dict[str, Any] = {
         "u": (("sample", "time", "output"), np.swapaxes(t.values, 1, 2)),
     }
@@ -141,6 +144,17 @@ def as_dataset(trajectories: Trajectories) -> "xarray.Dataset":
     return xarray.Dataset(variables, coords=coordinates, attrs=words)
 
 
+def columns(parameters: Sequence[Parameter]) -> list[str]:
+    """What the parameters are called in a file, where some names are taken or not allowed."""
+    names: list[str] = []
+    for parameter in parameters:
+        name = parameter.name.replace("/", "_")
+        while name in (*TAKEN, *names):
+            name = f"parameter_{name}"
+        names.append(name)
+    return names
+
+
 def from_dataset(dataset: "xarray.Dataset") -> Trajectories:
     """The trajectories of a dataset that `as_dataset` made."""
     about = json.loads(dataset.attrs["mflno"])
@@ -152,7 +166,7 @@ def from_dataset(dataset: "xarray.Dataset") -> Trajectories:
     else:
         inputs = np.empty((len(values), 0, values.shape[2]))
     return Trajectories(
-        cases=np.stack([dataset[p.name].values for p in box], axis=1),
+        cases=np.stack([dataset[name].values for name in columns(box)], axis=1),
         grid=dataset["time"].values,
         inputs=inputs,
         values=values,

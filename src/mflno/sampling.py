@@ -1,6 +1,7 @@
 """Solve many cases of one level: in parallel, cached on disk, resumable."""
 
-from collections.abc import Generator, MutableMapping, Sequence
+import time
+from collections.abc import Generator, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +12,21 @@ from numpy import ndarray
 from mflno.cache import Cache, cache_folder
 from mflno.data import Trajectories
 from mflno.errors import ArgumentError, MflnoError, SolveFailed
-from mflno.problems import Problem, checked_cases, checked_level, checked_values
+from mflno.problems import (
+    Problem,
+    checked_cases,
+    checked_level,
+    checked_values,
+    inputs_of,
+)
 from mflno.processes import answers, failure_of
 from mflno.progress import progress
 from mflno.shapes import Float
 
-TOGETHER = 128
-"""How many cases a problem with `solve_many` is given at once."""
+FIRST, TOGETHER, SHARED = 16, 128, 32
+"""Cases that a problem with `solve_many` is given at first, at most, and in other processes."""
+PACE = 2.0
+"""Seconds that such a group should take: what a kill costs at most, and a step of the bar."""
 
 
 def sample(
@@ -118,50 +127,63 @@ def solved(
 
     Cases that were solved together and failed are tried one by one: the others are sound.
     """
-    todo: list[list[int]] = []
+    rows = []
     for row in wanted:
         values = solver.found(cases[row])
         if values is None:
-            todo.append([row])
+            rows.append(row)
         else:
             yield [row], values[None]
+    groups: Iterable[list[int]] = [[row] for row in rows]
     if hasattr(solver.problem, "solve_many"):
-        todo = grouped([row for (row,) in todo], jobs)
-    while todo:
-        again: list[list[int]] = []
-        batches = [cases[rows] for rows in todo]
-        with closing(tried(solver, batches, jobs)) as outcomes:
-            for place, answer in outcomes:
-                if isinstance(answer, SolveFailed) and len(todo[place]) > 1:
-                    again += [[row] for row in todo[place]]
-                else:
-                    yield todo[place], answer
-        todo = again
+        groups = paced(rows) if jobs == 1 else grouped(rows, jobs)
+    again: list[list[int]] = []
+    for group, answer in tried(solver, cases, groups, jobs):
+        if isinstance(answer, SolveFailed) and len(group) > 1:
+            again += [[row] for row in group]
+        else:
+            yield group, answer
+    yield from tried(solver, cases, again, jobs)
 
 
 def grouped(rows: list[int], jobs: int) -> list[list[int]]:
-    """Rows in groups for `solve_many`, so that every process has one."""
-    size = max(1, min(TOGETHER, -(-len(rows) // jobs)))
+    """Rows in groups for `solve_many`, a few for every process."""
+    size = max(1, min(SHARED, -(-len(rows) // (4 * jobs))))
     return [rows[first : first + size] for first in range(0, len(rows), size)]
 
 
+def paced(rows: list[int]) -> Iterator[list[int]]:
+    """Rows in groups, each as large as the one before was quick."""
+    first, size = 0, FIRST
+    while first < len(rows):
+        begin = time.monotonic()
+        yield rows[first : first + size]
+        first += size
+        wanted = int(size * PACE / max(time.monotonic() - begin, 1e-9))
+        size = max(1, min(wanted, 8 * size, TOGETHER))
+
+
 def tried(
-    solver: Solver, batches: list[ndarray], jobs: int
-) -> Generator[tuple[int, ndarray | SolveFailed], None, None]:
-    """Each batch's solutions or failure, from other processes or from this one."""
-    if jobs > 1 and batches:
-        yield from answers(solver, batches, jobs=min(jobs, len(batches)))
+    solver: Solver, cases: Float[ndarray, "N P"], groups: Iterable[list[int]], jobs: int
+) -> Generator[tuple[list[int], ndarray | SolveFailed], None, None]:
+    """Each group's solutions or failure, from other processes or from this one."""
+    if jobs > 1:
+        listed = list(groups)
+        batches = [cases[group] for group in listed]
+        with closing(answers(solver, batches, jobs=jobs)) as found:
+            for place, answer in found:
+                yield listed[place], answer
         return
-    for place, batch in enumerate(batches):
+    for group in groups:
         try:
-            yield place, solver(batch)
+            yield group, solver(cases[group])
         except SolveFailed as error:
-            yield place, error
+            yield group, error
         except MflnoError:
             # A wrong argument or a missing package fails every case alike: say so at once.
             raise
-        except Exception as error:
-            yield place, failure_of(error)
+        except (Exception, SystemExit) as error:
+            yield group, failure_of(error)
 
 
 def opened(cache: Path | str | bool, problem: Problem, level: int) -> Cache | None:
@@ -191,12 +213,11 @@ def gathered(
     rows = list(found)
     asked = problem.levels[level]
     shape = len(problem.outputs), asked.points
-    inputs = [np.asarray(problem.inputs(cases[row], level), dtype=float) for row in rows]
     values = [found[row] for row in rows]
     return Trajectories(
         cases=cases[rows],
         grid=asked.grid,
-        inputs=np.stack(inputs) if rows else np.empty((0, 0, shape[1])),
+        inputs=inputs_of(problem, cases[rows], level),
         values=np.stack(values) if rows else np.empty((0, *shape)),
         level=level,
         problem=problem.name,

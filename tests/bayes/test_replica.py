@@ -1,5 +1,6 @@
 """The ladder as a whole: sizes, provenance, repetition, resuming, quarantine, batches."""
 
+import inspect
 import json
 from dataclasses import replace
 
@@ -26,8 +27,10 @@ from mflno.bayes import (
     run_from,
 )
 from mflno.bayes.chance import next_batch
+from mflno.bayes.draws import ladders_of
 from mflno.bayes.quarantine import donors
 from mflno.errors import ArgumentError
+from mflno.store import read_arrays, write_arrays
 
 CENTRES = torch.linspace(-1, 1, 7)
 
@@ -126,23 +129,39 @@ def test_a_step_is_pure():
     assert all(torch.equal(arrays[name], after[name]) for name in arrays)
 
 
+RULES = [Paper(0.2, window=3), Window(0.2, 3), Corrected(Probe(every=4))]
+
+
+def reread(run, folder):
+    """The run after it went to disk as a file of tensors and a file of JSON."""
+    arrays, facts = run_arrays(run)
+    write_arrays(folder / "run.arrays", {name: entry.numpy() for name, entry in arrays.items()})
+    (folder / "run.json").write_text(json.dumps(facts))
+    arrays = read_arrays(folder / "run.arrays").arrays
+    arrays = {name: torch.from_numpy(entry.copy()) for name, entry in arrays.items()}
+    return run_from(arrays, json.loads((folder / "run.json").read_text()))
+
+
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(
-    "rule", [Paper(0.2, window=3), Window(0.2, 3), Corrected(Probe(every=4))]
+    ("chains", "stop"), [(3, 1), (3, 8), (3, 33), (3, 60), (1, 33), (2, 33), (6, 33), (7, 33)]
 )
-@pytest.mark.parametrize("stop", [1, 8, 33, 60])
-def test_a_resumed_run_is_bit_equal_to_an_uninterrupted_one(rule, stop):
-    ladder = sampler(swap=rule, batch=2, schedule=Cosine())
-    start = torch.randn(6, 4, generator=seeded())
+def test_a_resumed_run_is_bit_equal_to_an_uninterrupted_one(rule, chains, stop, tmp_path):
+    ladder = sampler(chains=chains, swap=rule, batch=2, schedule=Cosine())
+    start = torch.randn(2 * chains, 4, generator=seeded())
     whole = ladder.sample(spread_out, start, cases=7, generator=seeded(3), show=False)
     run = ladder.start(start, cases=7, generator=seeded(3))
-    run = ladder.proceed(spread_out, run, until=stop, show=False)
-    arrays, facts = run_arrays(run)
-    run = run_from(arrays, json.loads(json.dumps(facts)))
+    run = reread(ladder.proceed(spread_out, run, until=stop, show=False), tmp_path)
     run = ladder.proceed(spread_out, run, until=60, show=False)
     pieces = ladder.finish(spread_out, run)
     assert same(whole, pieces)
     for name in ("energy", "swapped", "replica", "buffer", "healthy", "gradient"):
         assert torch.equal(getattr(whole.trace, name), getattr(pieces.trace, name))
+
+
+def test_a_run_of_another_format_is_refused():
+    ladder = sampler()
+    arrays, facts = run_arrays(ladder.start(torch.zeros(3, 2), cases=7, generator=seeded()))
     with pytest.raises(ArgumentError, match="format"):
         run_from(arrays, {**facts, "format": 99})
 
@@ -274,3 +293,18 @@ def test_bad_starts_are_refused():
     for start in (torch.zeros(4, 2), torch.zeros(0, 2), torch.full((3, 2), torch.nan)):
         with pytest.raises(ArgumentError, match="theta0"):
             sampler().sample(spread_out, start, cases=7, generator=seeded(), show=False)
+
+
+@pytest.mark.parametrize("kind", [torch.complex64, torch.long])
+def test_complex_and_whole_numbers_are_refused(kind):
+    """Noise of a complex number would have half the variance in each part, and g² a phase."""
+    unchecked = inspect.unwrap(ladders_of)
+    with pytest.raises(ArgumentError, match="side by side"):
+        unchecked("theta0", torch.zeros(3, 2, dtype=kind), 3)
+
+
+@pytest.mark.parametrize("many", [lambda rows: rows.sum(), lambda rows: rows[:, None]])
+def test_an_energy_of_another_shape_is_refused(many):
+    energy = lambda theta, batch: many(theta.square().sum(-1))
+    with pytest.raises(ArgumentError, match="3 numbers for 3 rows"):
+        sampler().sample(energy, torch.zeros(3, 2), cases=7, generator=seeded(), show=False)

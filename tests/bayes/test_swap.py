@@ -221,3 +221,18 @@ def round_trips(path, top):
 
 def test_never_never_swaps():
     assert not bool(Never()(blank(2, 3), offered(torch.full((2, 3), 99.0))).swapped.any())
+
+
+@pytest.mark.parametrize(
+    ("make", "word"),
+    [
+        (lambda: Paper(0.0), r"Paper\.target"),
+        (lambda: Window(1.0), r"Window\.target"),
+        (lambda: Paper(0.1, window=0), r"Paper\.window"),
+        (lambda: Buffer(gain=-0.1), r"Buffer\.gain"),
+        (lambda: Probe(every=0), r"Probe\.every"),
+    ],
+)
+def test_rules_that_cannot_work_are_refused(make, word):
+    with pytest.raises(ArgumentError, match=word):
+        make()

@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 
@@ -95,3 +97,16 @@ def test_time_error_is_far_below_that_of_the_cells():
     grid = problem.levels[1].grid
     rows = [cell_means(np.full(64, 0.5), source, 0.01, grid, substeps=n) for n in (2, 4)]
     assert np.linalg.norm(rows[0] - rows[1]) < 1e-3 * np.linalg.norm(rows[1])
+
+
+def test_side_by_side_is_several_times_faster():
+    problem = Burgers()
+    cases = np.linspace([1.0, 0.01], [6.0, 0.05], 32)
+    begin = time.perf_counter()
+    problem.solve_many(cases, 1)
+    together = time.perf_counter() - begin
+    begin = time.perf_counter()
+    for case in cases[:4]:
+        problem.solve(case, 1)
+    alone = (time.perf_counter() - begin) * 8
+    assert together < 0.5 * alone

@@ -2,12 +2,13 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
 
 from mflno.errors import ArgumentError
-from mflno.problems import PROBLEMS, Problem, problem_named
+from mflno.problems import PROBLEMS, Problem, problem_named, random_cases
 from mflno.testing import check_problem
 
 OURS = [name for name in PROBLEMS if name != "beam"]
@@ -17,7 +18,20 @@ OURS = [name for name in PROBLEMS if name != "beam"]
 def test_keeps_the_contract(name):
     problem = problem_named(name)
     assert problem.name == name
-    check_problem(problem, levels={"duffing-wide": [0], "burgers": [0, 1]}.get(name))
+    few = {"duffing-wide": [0], "duffing-jump": [0], "burgers": [0, 1]}
+    check_problem(problem, levels=few.get(name))
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_many_cases_give_the_bits_of_each(name):
+    problem: Any = problem_named(name)
+    cases = random_cases(problem, 40, np.random.default_rng(0))
+    for level in range(len(problem.levels)):
+        inputs = problem.inputs_many(cases, level)
+        assert np.array_equal(inputs, [problem.inputs(case, level) for case in cases])
+    values = problem.solve_many(cases, 0)
+    for row in (0, 31, 32, 39):
+        assert np.array_equal(problem.solve(cases[row], 0), values[row])
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from mflno.errors import ArgumentError
 from mflno.problems import Duffing, study_cases
 from mflno.problems.duffing import displacement, low_fidelity
 
@@ -77,10 +78,13 @@ def test_root_mean_square_is_that_of_the_paper():
     assert np.sqrt(np.mean(values**2, axis=(1, 2))) == pytest.approx(wanted, rel=1e-3)
 
 
-@pytest.mark.parametrize("problem", [Duffing(), Duffing.wide()], ids=lambda p: p.name)
-def test_halving_the_step_changes_nothing_that_matters(problem):
+@pytest.mark.parametrize(
+    "make", [Duffing, Duffing.wide, Duffing.jump], ids=["paper", "wide", "jump"]
+)
+def test_halving_the_step_changes_nothing_that_matters(make):
+    problem = make()
     cases = study_cases(problem).candidates
-    one, half = displacement(cases), displacement(cases, substeps=2)
+    one, half = (displacement(cases, problem.frequency, substeps=n) for n in (1, 2))
     change = np.linalg.norm(one - half, axis=1) / np.linalg.norm(half, axis=1)
     assert change.max() < 1e-8
 
@@ -107,3 +111,44 @@ def shapes_needed(problem, error):
 def test_wide_box_holds_twice_as_many_shapes():
     assert shapes_needed(Duffing(), 1e-2) == 3
     assert shapes_needed(Duffing.wide(), 1e-2) == 7
+
+
+def steepest(problem, damping, neighbours):
+    """Change of a trajectory from neighbour to neighbour along C: largest, median, where."""
+    cases = np.full((neighbours + 1, 2), damping)
+    cases[:, 0] = np.linspace(1.0, 10.0, neighbours + 1)
+    values = displacement(cases, problem.frequency)
+    change = np.linalg.norm(np.diff(values, axis=0), axis=1)
+    change /= np.linalg.norm(values[1:], axis=1)
+    return change.max(), np.median(change), cases[change.argmax(), 0]
+
+
+def test_the_response_jumps_in_its_own_problem_and_not_in_the_wide_box():
+    for damping, place in ((0.08, 5.5), (0.5, 7.5)):
+        largest, middle, where = steepest(Duffing.jump(), damping, 400)
+        assert largest > 0.75 > 25 * middle
+        assert where == pytest.approx(place, abs=0.05)
+        coarse, fine = (steepest(Duffing.wide(), damping, n)[0] for n in (100, 200))
+        # Half the way, half the change: smooth.
+        assert fine == pytest.approx(coarse / 2, rel=0.1)
+
+
+def test_another_drive_or_step_is_another_version():
+    made = [Duffing(), Duffing.jump(), Duffing(refinement=2), Duffing(frequency=2.0)]
+    assert len({each.version for each in made}) == 4
+    drive = made[1].inputs(np.array([5.0, 0.2]), 1)[0]
+    assert drive == pytest.approx(5 * np.sin(3 * np.linspace(0, 20, 2048)))
+    case = np.array([7.0, 0.45])
+    assert made[2].solve(case, 1) == pytest.approx(made[0].solve(case, 1), rel=1e-8)
+    with pytest.raises(ArgumentError, match=r"Duffing.refinement: must be 1 or more"):
+        Duffing(refinement=0)
+
+
+def test_the_slow_drive_is_the_one_that_is_solved():
+    def rate(t, x):
+        return [x[1], 5 * np.sin(3 * t) - 0.2 * x[1] - x[0] - x[0] ** 3]
+
+    grid = np.linspace(0, 20, 2048)
+    done = solve_ivp(rate, (0, 20), [0, 0], "DOP853", grid, rtol=1e-12, atol=1e-12)
+    values = Duffing.jump().solve(np.array([5.0, 0.2]), 1)[0]
+    assert values == pytest.approx(done.y[0], abs=1e-8)

@@ -69,3 +69,10 @@ def test_forcing_is_what_drives_the_system():
     grid = problem.levels[0].grid
     wanted = (0.2 + 5 * 0.4) * np.sin(2 * np.pi * grid)
     assert problem.inputs(np.array([0.4, 6.0]), 0)[0] == pytest.approx(wanted)
+
+
+def test_a_finer_step_is_another_version_with_the_same_numbers():
+    fine, case = Lorenz(refinement=2), np.array([0.4, 6.0])
+    assert fine.version != Lorenz().version
+    assert fine.solve(case, 0) == pytest.approx(Lorenz().solve(case, 0), rel=1e-8)
+    assert not np.array_equal(fine.solve(case, 0), Lorenz().solve(case, 0))

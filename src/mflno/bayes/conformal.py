@@ -179,5 +179,5 @@ def check_count(place: str, count: int, level: float) -> None:
     if count < least:
         rule = f"a {level:.0%} band takes {least} or more trajectories"
         highest = count / (count + 1)
-        remedy = f"use a level up to {highest:.3g}, or calibrated_radius (no guarantee)"
+        remedy = f"use a level up to {highest:.3g}, or amplitude_scale (no guarantee)"
         raise ArgumentError(place, rule, count, remedy)

@@ -157,6 +157,10 @@ def ladders_of(place: str, theta0: Float[Tensor, "R P"], chains: int) -> int:
     if len(theta0) == 0 or len(theta0) % chains:
         rule = f"must have {chains} rows for each ladder"
         raise ArgumentError(place, rule, f"{len(theta0)} rows", "pass chains × ladders rows")
+    if not theta0.is_floating_point():
+        # Noise of a complex number has half the variance in each part, and g² a phase.
+        remedy = "store real and imaginary parts side by side"
+        raise ArgumentError(place, "must be real", theta0.dtype, remedy)
     if not bool(torch.isfinite(theta0).all()):
         rule, remedy = "must be finite", "check the initial parameters"
         raise ArgumentError(place, rule, "NaN or infinity", remedy)

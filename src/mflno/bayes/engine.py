@@ -105,6 +105,15 @@ class Captured:
         return replay
 
 
+def in_place(take: Turn, walk: Tensors, chance: Chance) -> Tensors:
+    """The report of a turn whose walk is written over the one it started from."""
+    after, info = take(walk, chance)
+    # A report may show part of the walk as it was: without a copy it would show it as it is.
+    info = mapped(torch.clone, info)
+    copy_into(walk, after)
+    return info
+
+
 class _Tape:
     """A captured turn with its fixed places in memory."""
 
@@ -118,8 +127,7 @@ class _Tape:
         torch.cuda.current_stream().wait_stream(side)
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
-            walk, self.info = take(self.walk, self.chance)
-            copy_into(self.walk, walk)
+            self.info = in_place(take, self.walk, self.chance)
 
     def play(self, walk: Tensors, chance: Chance) -> tuple:
         """Put the inputs in their places, replay, and hand out the places of the outputs."""

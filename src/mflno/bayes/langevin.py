@@ -106,5 +106,9 @@ def energy_and_gradient(
     """Each chain's energy and gradient, from one backward pass through the sum."""
     theta = theta.detach().requires_grad_()
     values = energy(theta, batch)
+    if values.shape != theta.shape[:1]:
+        rule = f"must give {len(theta)} numbers for {len(theta)} rows of parameters"
+        remedy = "reduce over every axis but the first"
+        raise ArgumentError("energy", rule, f"shape {tuple(values.shape)}", remedy)
     (gradient,) = torch.autograd.grad(values.sum(), theta)
     return values.detach(), gradient

@@ -122,6 +122,14 @@ def window_size(chains: int, target: float) -> int:
     return max(1, math.ceil(wanted / -math.log1p(-target)))
 
 
+def check_target(place: str, target: float, window: int | None) -> None:
+    """Raise unless the target is a share and the window, if given, has iterations."""
+    if not 0 < target < 1:
+        raise ArgumentError(f"{place}.target", "in (0, 1)", target, "pass 0.005")
+    if window is not None and window < 1:
+        raise ArgumentError(f"{place}.window", "at least 1", window, "pass None for Eq. 16")
+
+
 @dataclass(frozen=True)
 class Buffer:
     """Eq. 17: C ← C + γ_i (rate - 𝕊), which rises when swaps come too often.
@@ -139,6 +147,12 @@ class Buffer:
     cumulative: bool = False
     gain: float = 0.1
     horizon: int = 100
+
+    def __post_init__(self) -> None:
+        """Refuse a buffer that never moves or runs away from the target."""
+        if not self.gain > 0 or self.horizon < 1:
+            came, remedy = (self.gain, self.horizon), "pass 0.1 and 100"
+            raise ArgumentError("Buffer.gain, horizon", "above 0 and at least 1", came, remedy)
 
     def __call__(
         self, memory: Memory, tentative: Bool[Tensor, "L J"], offer: Offer, target: float
@@ -178,6 +192,10 @@ class Paper:
     buffer: Buffer = field(default_factory=Buffer)
     probe = None
 
+    def __post_init__(self) -> None:
+        """Refuse a target that is no share, and a window without iterations."""
+        check_target("Paper", self.target, self.window)
+
     def __call__(self, memory: Memory, offer: Offer, /) -> Verdict:
         """Condition, gate and turn."""
         pairs = offer.gap.shape[-1]
@@ -205,6 +223,10 @@ class Window:
     window: int | None = None
     buffer: Buffer = field(default_factory=Buffer)
     probe = None
+
+    def __post_init__(self) -> None:
+        """Refuse a target that is no share, and a window without iterations."""
+        check_target("Window", self.target, self.window)
 
     def __call__(self, memory: Memory, offer: Offer, /) -> Verdict:
         """Condition, gate and turn."""
@@ -245,6 +267,12 @@ class Probe:
 
     every: int = 10
     horizon: int = 500
+
+    def __post_init__(self) -> None:
+        """Refuse a probe that never measures."""
+        if self.every < 1 or self.horizon < 1:
+            came, remedy = (self.every, self.horizon), "pass 10 and 500"
+            raise ArgumentError("Probe.every, horizon", "at least 1", came, remedy)
 
     def measured(
         self,

@@ -5,14 +5,28 @@ exponentials are; what then meets the signal is in the signal's own type. See `q
 for the weights and `response.py` for the heavy part.
 """
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
 from mflno.operators.exponentials import exponentials
 from mflno.operators.quadrature import EARLY
-from mflno.operators.response import STRETCH, count_stretches, response
-from mflno.operators.tables import tables
+from mflno.operators.response import STRETCH, Factors, count_stretches, response
+from mflno.operators.tables import Tables, tables
 from mflno.shapes import Float
+
+
+class Pair(NamedTuple):
+    """Real and imaginary part; compilers fuse real arithmetic only."""
+
+    real: Tensor
+    imag: Tensor
+
+    def times(self, other: "Pair") -> "Pair":
+        """The complex product."""
+        (a, b), (c, d) = self, other
+        return Pair(torch.addcmul(a * c, b, d, value=-1), torch.addcmul(a * d, b, c))
 
 
 def causal_convolution(
@@ -26,59 +40,64 @@ def causal_convolution(
 
     `initial` adds the homogeneous response Re Σ_ik c_iok v_i(0) e^{μ_iok t}.
     """
-    turned = lambda value: value.transpose(-4, -3).unbind(-1)
-    dtype = signal.dtype
-    constant = tables(dtype, signal.device)
-    count = count_stretches(signal.shape[-1])
-    ahead = torch.arange(STRETCH, device=signal.device)
-    times = torch.cat(
-        [
-            constant.nodes,
-            ahead.double(),
-            STRETCH * torch.arange(count, device=signal.device).double(),
-        ]
-    )
+    made = kernel_factors(poles, residues, step, signal.shape[-1], signal.dtype, initial)
+    return response(signal, made)
 
-    real, imag = turned(poles * step)
-    powers = exponentials(real.double(), imag.double(), times)
-    parts = [p.split([len(constant.nodes), STRETCH, count], dim=-2) for p in powers]
-    (node_c, c, far_c), (node_s, s, far_s) = parts
-    c, s, far_c, far_s = (e.to(dtype) for e in (c, s, far_c, far_s))
-    a, b = (r[..., None, :] for r in turned(residues.double() * step))
-    node_c, node_s = constant.weights @ node_c, constant.weights @ node_s
-    x, y = (node_c * a - node_s * b).to(dtype), (node_c * b + node_s * a).to(dtype)
 
-    x, y = x[..., :, None, :], y[..., :, None, :]
-    few_c, few_s = (e[..., None, : EARLY + 1, :] for e in (c, s))
-    terms_c = (x * few_c - y * few_s).flatten(-3, -2)
-    terms_s = (x * few_s + y * few_c).flatten(-3, -2)
-    late_c, late_s = constant.late @ terms_c, constant.late @ terms_s
-    early = (constant.early @ terms_c.sum(-1, keepdim=True)).squeeze(-1)
-    early = early.unflatten(-1, (-1, EARLY))
+def kernel_factors(
+    poles: Float[Tensor, "*K I O M 2"],
+    residues: Float[Tensor, "*K I O M 2"],
+    step: Float[Tensor, ""],
+    points: int,
+    dtype: torch.dtype,
+    initial: Float[Tensor, "*K I O M 2"] | None = None,
+) -> Factors:
+    """The factors of the kernel for a grid of so many points."""
+    constant = tables(dtype, poles.device)
+    count = count_stretches(points)
+    stretch = torch.arange(STRETCH, device=poles.device, dtype=torch.float64)
+    far = STRETCH * torch.arange(count, device=poles.device, dtype=torch.float64)
+    real, imag = _outputs_first(poles * step)
+    times = torch.cat([constant.nodes, stretch, far])
+    sizes = [len(constant.nodes), STRETCH, count]
+    nodes, near, far = exponentials(real.double(), imag.double(), times).split(sizes, dim=-1)
+    near, far = near.to(dtype), far.to(dtype)
+
+    few = Pair(*near[..., : EARLY + 1].unbind(-3))
+    weight = Pair(*(each[..., None] for each in _outputs_first(residues.double() * step)))
+    late, early = _rows(nodes, weight, few, constant)
     if initial is not None:
-        p, q = (r[..., None, :].to(dtype) for r in turned(initial))
-        grow, spin = (e[..., : EARLY + 1, :] for e in (c, s))
-        start_c, start_s = p * grow - q * spin, p * spin + q * grow
-        late_c = _added(late_c, start_c[..., EARLY:, :])
-        late_s = _added(late_s, start_s[..., EARLY:, :])
-        early = _added(early, start_c[..., :EARLY, :].sum(-1)[..., None, :])
-    late_c, late_s = late_c[..., None, :], late_s[..., None, :]
-    far_c, far_s = far_c[..., None, :, :], far_s[..., None, :, :]
-    left = torch.cat(
-        [late_c * far_c - late_s * far_s, -late_c * far_s - late_s * far_c], dim=-1
-    )
-    right = torch.cat([c, s], dim=-1)
-    return response(*_aligned(signal, left, right, early))
+        start = Pair(*(each[..., None].to(dtype) for each in _outputs_first(initial)))
+        late, early = _started(late, early, start.times(few))
+    last = Pair(*(each[..., None, :] for each in far.unbind(-3)))
+    left = Pair(*(each[..., None] for each in late)).times(last)
+    return Factors(torch.cat([left.real, -left.imag], dim=-3), near.flatten(-3, -2), early)
 
 
-def _added(values: Tensor, to_first: Tensor) -> Tensor:
-    """Row 1, which answers the first value, with something added."""
-    head, row, rest = values.split([1, 1, values.shape[-2] - 2], dim=-2)
-    return torch.cat([head, row + to_first, rest], dim=-2)
+def _rows(
+    nodes: Float[Tensor, "*m 2 M g"], weight: Pair, few: Pair, constant: Tables
+) -> tuple[Pair, Tensor]:
+    """The six rows of the quadrature: each mode's at time 4, and the sum's before it."""
+    whole = Pair(*(nodes @ constant.weights.mT).unbind(-3)).times(weight)
+    dtype = few.real.dtype
+    whole = Pair(*(each[..., None].to(dtype) for each in whole))
+    terms = whole.times(Pair(*(each[..., None, :] for each in few)))
+    terms = Pair(*(each.flatten(-2) for each in terms))
+    early = terms.real.sum(-2) @ constant.early.mT
+    late = Pair(*(each @ constant.late.mT for each in terms))
+    return late, early.unflatten(-1, (-1, EARLY))
 
 
-def _aligned(signal: Tensor, left: Tensor, right: Tensor, early: Tensor) -> list[Tensor]:
-    """All four with as many leading axes."""
-    axes = ((signal, 3), (left, 5), (right, 4), (early, 4))
-    lead = max(value.ndim - own for value, own in axes)
-    return [value[(None,) * (lead - value.ndim + own)] for value, own in axes]
+def _started(late: Pair, early: Tensor, start: Pair) -> tuple[Pair, Tensor]:
+    """Row 1, which answers the first value, with the homogeneous response in it."""
+
+    def added(values: Tensor, dim: int, extra: Tensor) -> Tensor:
+        head, row, rest = values.split([1, 1, values.shape[dim] - 2], dim=dim)
+        return torch.cat([head, row + extra, rest], dim=dim)
+
+    late = Pair(*(added(v, -1, e[..., EARLY:]) for v, e in zip(late, start, strict=True)))
+    return late, added(early, -2, start.real[..., :EARLY].sum(-2)[..., None, :])
+
+
+def _outputs_first(pairs: Float[Tensor, "*K I O M 2"]) -> Pair:
+    return Pair(*(each.contiguous() for each in pairs.transpose(-4, -3).unbind(-1)))

@@ -5,7 +5,7 @@ elementwise passes where channels are few, as one small matrix product a frequen
 are many. Signals go through in blocks of cases, so that only a block's spectra exist at once.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from scipy.fft import next_fast_len
@@ -23,7 +23,8 @@ def padded(points: int) -> int:
     """A length at which a circular convolution is a causal one, kind to the FFT."""
     if torch.compiler.is_compiling():
         return 2 * points
-    return 2 * int(next_fast_len(points, real=True))
+    length: Any = next_fast_len(points, True)
+    return 2 * int(length)
 
 
 def transformed(value: Float[Tensor, "*m T"]) -> Complex[Tensor, "*m F"]:
@@ -43,22 +44,26 @@ def product(
     outputs, inputs = left.shape[-3:-1]
     if outputs * inputs >= WIDE:
         turn = lambda value: value.movedim(-1, -3).contiguous()
-        return (turn(left) @ turn(right)).movedim(-3, -1).contiguous()
+        return (turn(left) @ turn(right)).movedim(-3, -1)
     total = left[..., :, 0, None, :] * right[..., None, 0, :, :]
     for i in range(1, inputs):
         total.addcmul_(left[..., :, i, None, :], right[..., None, i, :, :])
     return total
 
 
-def correlation(
-    left: Complex[Tensor, "*K O N F"], right: Complex[Tensor, "*K I N F"]
-) -> Complex[Tensor, "*K O I F"]:
-    """Σ_n left_on conj(right_in) at each frequency."""
-    if left.shape[-3] * right.shape[-3] >= WIDE:
+def add_outer(
+    total: Complex[Tensor, "*K O I F"],
+    left: Complex[Tensor, "*K O N F"],
+    right: Complex[Tensor, "*K I N F"],
+) -> None:
+    """Add Σ_n left_on right_in at each frequency, in place."""
+    outputs, inputs = total.shape[-3:-1]
+    if outputs * inputs >= WIDE:
         turn = lambda value: value.movedim(-1, -3).contiguous()
-        return (turn(left) @ turn(right).mH).movedim(-3, -1)
-    parts = right.conj().resolve_conj().unbind(-3)
-    return torch.stack([(left * part[..., None, :, :]).sum(-2) for part in parts], dim=-2)
+        total += (turn(left) @ turn(right).mT).movedim(-3, -1)
+        return
+    for n in range(left.shape[-2]):
+        total.addcmul_(left[..., :, None, n, :], right[..., None, :, n, :])
 
 
 def convolution(
@@ -83,13 +88,13 @@ class Adjoint(NamedTuple):
     kernel: Float[Tensor, "*K O I T"]
 
 
-def blocks(signal: Float[Tensor, "*K I N T"], outputs: int) -> list[slice]:
+def blocks(signal: Float[Tensor, "*K I N T"], outputs: int, block_bytes: int) -> list[slice]:
     """Slices of the cases; on an accelerator all of them at once."""
     cases, points = signal.shape[-2:]
     if signal.device.type != "cpu":
         return [slice(0, cases)]
     case = 2 * signal.element_size() * points * signal.shape[:-2].numel()
-    size = max(BLOCK_BYTES // case, outputs)
+    size = max(block_bytes // case, 1 if outputs < 8 else outputs)
     return [slice(a, min(a + size, cases)) for a in range(0, cases, size)]
 
 
@@ -101,7 +106,7 @@ def add_convolution(
     """Add the convolution in place, block by block."""
     points = signal.shape[-1]
     spectrum = transformed(kernel)
-    for block in blocks(signal, total.shape[-3]):
+    for block in blocks(signal, total.shape[-3], 2 * BLOCK_BYTES):
         part = product(spectrum, transformed(signal[..., block, :]))
         total[..., block, :] += restored(part, points)
 
@@ -111,16 +116,19 @@ def convolution_adjoint(
     signal: Float[Tensor, "*K I N T"],
     kernel: Float[Tensor, "*K O I T"],
 ) -> Adjoint:
-    """The gradients by signal and kernel, block by block; leading axes as in `grad`."""
+    """The gradients by signal and kernel, block by block; leading axes as in `grad`.
+
+    Both are correlations with the gradient: the conjugate of its spectrum multiplies, and the
+    products' conjugates are transformed back.
+    """
     points = signal.shape[-1]
-    back = transformed(kernel).transpose(-3, -2).conj().resolve_conj()
+    spectrum = transformed(kernel).transpose(-3, -2)
     lead, inputs, cases = grad.shape[:-3], signal.shape[-3], signal.shape[-2]
     by_signal = grad.new_empty(*lead, inputs, cases, points)
-    total = None
-    for block in blocks(signal, grad.shape[-3]):
-        spectrum = transformed(grad[..., block, :])
-        by_signal[..., block, :] = restored(product(back, spectrum), points)
-        part = correlation(spectrum, transformed(signal[..., block, :]))
-        total = part if total is None else total.add_(part)
-    assert total is not None
-    return Adjoint(by_signal, restored(total, points))
+    total = spectrum.new_zeros(*lead, grad.shape[-3], inputs, spectrum.shape[-1])
+    for block in blocks(signal, grad.shape[-3], BLOCK_BYTES):
+        back = transformed(grad[..., block, :]).conj_physical_()
+        add_outer(total, back, transformed(signal[..., block, :]))
+        part = product(spectrum, back).conj_physical_()
+        by_signal[..., block, :] = restored(part, points)
+    return Adjoint(by_signal, restored(total.conj_physical_(), points))

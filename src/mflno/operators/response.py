@@ -6,7 +6,7 @@ of the signal; rows 1 to 5 answer its first five values, from which the quadratu
 beyond the start. The response is linear in the signal and in each factor.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,8 +18,22 @@ from mflno.shapes import Float
 
 STRETCH = 64
 """Times that share one exponential of the left factor."""
-CHUNK = 4
-"""Stretches of the starting rows that exist at once."""
+CHUNK_BYTES = 2**20
+"""Starting rows that exist at once."""
+
+
+class Factors(NamedTuple):
+    """The kernel of a layer, and its rows at the four times before the factors begin.
+
+    Attributes:
+        left: Six rows a mode, real and imaginary parts, at the start of each stretch.
+        right: Each mode's wave within a stretch.
+        early: The six rows at times 0 to 3.
+    """
+
+    left: Float[Tensor, "*K O I m R P"]
+    right: Float[Tensor, "*K O I m Q"]
+    early: Float[Tensor, "*K O I R e"]
 
 
 def count_stretches(points: int) -> int:
@@ -27,56 +41,68 @@ def count_stretches(points: int) -> int:
     return (points - EARLY + STRETCH - 1) // STRETCH
 
 
-def rows(
-    left: Float[Tensor, "*K O I R P m"], right: Float[Tensor, "*K O I Q m"]
+def late_rows(
+    left: Float[Tensor, "*K O I m R P"], right: Float[Tensor, "*K O I m Q"]
 ) -> Float[Tensor, "*K O I R n"]:
     """The rows at the times of these stretches."""
-    return (left.flatten(-3, -2) @ right.mT).unflatten(-2, left.shape[-3:-1]).flatten(-2)
+    return (left.flatten(-2).mT @ right).unflatten(-2, left.shape[-2:]).flatten(-2)
 
 
-def first_values(signal: Float[Tensor, "*K I N T"]) -> Float[Tensor, "*K 1 N Iv"]:
+def first_values(signal: Float[Tensor, "*K I N T"]) -> Float[Tensor, "*K 1 N v"]:
     """The values that the starting rows answer, a row a case."""
     return signal[..., :FIRST].transpose(-3, -2).flatten(-2).unsqueeze(-3)
 
 
+def all_rows(factors: Factors, points: int) -> Float[Tensor, "*K O I R T"]:
+    """The six rows at every time."""
+    late = late_rows(factors.left, factors.right)
+    return torch.cat([factors.early, late], dim=-1)[..., :points]
+
+
 def plain_response(
     signal: Float[Tensor, "*K I N T"],
-    left: Float[Tensor, "*K O I R P m"],
-    right: Float[Tensor, "*K O I Q m"],
+    left: Float[Tensor, "*K O I m R P"],
+    right: Float[Tensor, "*K O I m Q"],
     early: Float[Tensor, "*K O I R e"],
 ) -> Float[Tensor, "*K O N T"]:
     """The response, in operations that differentiate and compile by themselves."""
-    points = signal.shape[-1]
-    every = torch.cat([early, rows(left, right)], dim=-1)[..., :points]
-    begin = first_values(signal) @ every[..., 1:, :].flatten(-3, -2)
-    return convolution(signal, every[..., 0, :]) + begin
+    rows = all_rows(Factors(left, right, early), signal.shape[-1])
+    begin = first_values(signal) @ rows[..., 1:, :].flatten(-3, -2)
+    return convolution(signal, rows[..., 0, :]) + begin
 
 
-def response(
-    signal: Float[Tensor, "*K I N T"],
-    left: Float[Tensor, "*K O I R P m"],
-    right: Float[Tensor, "*K O I Q m"],
-    early: Float[Tensor, "*K O I R e"],
-) -> Float[Tensor, "*K O N T"]:
+def response(signal: Float[Tensor, "*K I N T"], factors: Factors) -> Float[Tensor, "*K O N T"]:
     """The response; in eager mode with a backward pass that keeps nothing but its inputs."""
+    aligned = _aligned(signal, *factors)
     if torch.compiler.is_compiling():
-        return plain_response(signal, left, right, early)
-    return _Response.apply(signal, left, right, early)  # pyright: ignore[reportReturnType]
+        return plain_response(*aligned)
+    return _Response.apply(*aligned)
+
+
+def _aligned(*values: Tensor) -> list[Tensor]:
+    """Signal and factors with as many leading axes."""
+    own = (3, 5, 4, 4)
+    lead = max(v.ndim - n for v, n in zip(values, own, strict=True))
+    return [v[(None,) * (lead + n - v.ndim)] for v, n in zip(values, own, strict=True)]
 
 
 def _kernel(left: Tensor, right: Tensor, early: Tensor, points: int) -> Tensor:
-    late = rows(left[..., :1, :, :], right)
-    return torch.cat([early[..., :1, :], late], dim=-1)[..., 0, :points].contiguous()
+    late = (left[..., 0, :].mT @ right).flatten(-2)
+    return torch.cat([early[..., 0, :], late], dim=-1)[..., :points].contiguous()
 
 
-def _chunks(points: int) -> list[tuple[slice, slice, int]]:
-    """Slices of stretches, of times, and how many of the last stretch's times count."""
-    parts = []
-    for p in range(0, count_stretches(points), CHUNK):
-        start = EARLY + p * STRETCH
-        stop = min(start + CHUNK * STRETCH, points)
-        parts.append((slice(p, p + CHUNK), slice(start, stop), stop - start))
-    return parts
+def _chunks(left: Tensor, points: int) -> list[tuple[slice, slice]]:
+    """Slices of stretches and of their times, so that few starting rows exist at once."""
+    count = left.shape[-1]
+    stretch = STRETCH * FIRST * left[..., 0, 0, 0].numel() * left.element_size()
+    size = max(1, CHUNK_BYTES // stretch)
+    return [
+        (
+            slice(p, p + size),
+            slice(EARLY + p * STRETCH, min(EARLY + (p + size) * STRETCH, points)),
+        )
+        for p in range(0, count, size)
+    ]
 
 
 def _lead(*tensors: tuple[Tensor, int]) -> torch.Size:
@@ -87,14 +113,13 @@ class _Response(Function):
     @staticmethod
     def forward(signal: Tensor, left: Tensor, right: Tensor, early: Tensor) -> Tensor:
         points, cases = signal.shape[-1], signal.shape[-2]
-        outputs = left.shape[-5]
         lead = _lead((signal, 3), (left, 5), (right, 4), (early, 4))
-        total = signal.new_empty(*lead, outputs, cases, points)
+        total = signal.new_empty(*lead, left.shape[-5], cases, points)
         first = first_values(signal)
         total[..., :EARLY] = first @ early[..., 1:, :].flatten(-3, -2)
-        for stretches, times, count in _chunks(points):
-            part = rows(left[..., 1:, stretches, :], right).flatten(-3, -2)
-            total[..., times] = first @ part[..., :count]
+        for stretches, times in _chunks(left, points):
+            part = late_rows(left[..., 1:, stretches], right).flatten(-3, -2)
+            total[..., times] = (first @ part)[..., : times.stop - times.start]
         add_convolution(total, signal, _kernel(left, right, early, points))
         return total
 
@@ -105,8 +130,8 @@ class _Response(Function):
         ctx.save_for_forward(*inputs)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, ...]:  # noqa: ANN401
-        inputs = ctx.saved_tensors
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, ...]:  # noqa: ANN401
+        inputs, (grad,) = ctx.saved_tensors, grad_outputs
         if torch.is_grad_enabled():
             return torch.func.vjp(plain_response, *inputs)[1](grad)
         return tuple(
@@ -115,21 +140,22 @@ class _Response(Function):
         )
 
     @staticmethod
-    def jvp(ctx: Any, signal: Tensor, left: Tensor, right: Tensor, early: Tensor) -> Tensor:  # noqa: ANN401
+    def jvp(ctx: Any, *grad_inputs: Tensor) -> Tensor:  # noqa: ANN401
+        signal, left, right, early = grad_inputs
         at = ctx.saved_tensors
         # (dL) R + L (dR) is one product of factors with twice the modes.
-        both = lambda a, b: torch.cat(torch.broadcast_tensors(a, b), dim=-1)
-        by_factors = response(at[0], both(left, at[1]), both(at[2], right), early)
-        return response(signal, *at[1:]) + by_factors
+        both = lambda a, b, dim: torch.cat(torch.broadcast_tensors(a, b), dim=dim)
+        moved = Factors(both(left, at[1], -3), both(at[2], right, -2), early)
+        return response(signal, Factors(*at[1:])) + response(at[0], moved)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *values: Tensor) -> tuple[Tensor, int]:  # noqa: ANN401
         del info
-        leading = (
+        signal, *factors = (
             value[None] if axis is None else value.movedim(axis, 0)
             for value, axis in zip(values, in_dims, strict=True)
         )
-        return response(*leading), 0
+        return response(signal, Factors(*factors)), 0
 
 
 def _gradients(
@@ -141,28 +167,23 @@ def _gradients(
     kernel = _kernel(left, right, early, points)
     by_signal, by_kernel = convolution_adjoint(grad, signal, kernel)
     first = first_values(signal)
-    fresh = lambda value, axes: grad.new_zeros(*lead, *value.shape[-axes:])
-    by_left, by_right, by_early = fresh(left, 5), fresh(right, 4), fresh(early, 4)
+    fresh = lambda value, axes: grad.new_empty(*lead, *value.shape[-axes:])
+    by_left, by_right, by_early = fresh(left, 5), fresh(right, 4).zero_(), fresh(early, 4)
 
     shape = (left.shape[-4], FIRST)
     by_early[..., 0, :] = by_kernel[..., :EARLY]
     by_early[..., 1:, :] = (first.mT @ grad[..., :EARLY]).unflatten(-2, shape)
     by_first = (grad[..., :EARLY] @ early[..., 1:, :].flatten(-3, -2).mT).sum(-3, keepdim=True)
-    for stretches, times, count in _chunks(points):
-        part = left[..., 1:, stretches, :]
-        here = grad[..., times]
-        row = rows(part, right).flatten(-3, -2)[..., :count]
+    for stretches, times in _chunks(left, points):
+        here, part, count = grad[..., times], left[..., stretches], times.stop - times.start
+        row = late_rows(part[..., 1:, :], right).flatten(-3, -2)[..., :count]
         by_first += (here @ row.mT).sum(-3, keepdim=True)
-        by_row = torch.cat(
-            [by_kernel[..., None, times], (first.mT @ here).unflatten(-2, shape)], -2
-        )
-        whole = part.shape[-2] * STRETCH
-        by_row = torch.nn.functional.pad(by_row, (0, whole - count))
-        by_row = by_row.unflatten(-1, (-1, STRETCH))
-        by_left[..., stretches, :] = (by_row.flatten(-3, -2) @ right).unflatten(
-            -2, by_row.shape[-3:-1]
-        )
-        by_right += by_row.flatten(-3, -2).mT @ left[..., stretches, :].flatten(-3, -2)
+        by_row = grad.new_zeros(*lead, *left.shape[-5:-3], 1 + FIRST, part.shape[-1] * STRETCH)
+        by_row[..., 0, :count] = by_kernel[..., times]
+        by_row[..., 1:, :count] = (first.mT @ here).unflatten(-2, shape)
+        by_row = by_row.unflatten(-1, (-1, STRETCH)).flatten(-3, -2)
+        by_left[..., stretches] = (right @ by_row.mT).unflatten(-1, part.shape[-2:])
+        by_right += part.flatten(-2) @ by_row
     by_first = by_first.squeeze(-3).unflatten(-1, shape).transpose(-3, -2)
     by_signal[..., :FIRST] += by_first
     return by_signal, by_left, by_right, by_early

@@ -25,6 +25,7 @@ from mflno.problems.duffing import Duffing
 from mflno.problems.executable import Executable
 from mflno.problems.external import ExternalProblem
 from mflno.problems.fmu import Fmu
+from mflno.problems.forcing import inputs_of
 from mflno.problems.function import PythonFunction
 from mflno.problems.loading import load_problem
 from mflno.problems.lorenz import Lorenz
@@ -34,7 +35,7 @@ from mflno.problems.toml_form import problem_from_toml
 from mflno.problems.umbridge import UmBridge
 
 if TYPE_CHECKING:
-    from mflno.problems.beam import Beam
+    from mflno.problems.beam import Beam, full_beam
 
 
 def composite_beam() -> Problem:
@@ -48,6 +49,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "lorenz": Lorenz,
     "duffing": Duffing,
     "duffing-wide": Duffing.wide,
+    "duffing-jump": Duffing.jump,
     "beam": composite_beam,
     "burgers": Burgers,
     "chain": Chain,
@@ -70,10 +72,10 @@ def problem_named(name: str) -> Problem:
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
-    if name == "Beam":
-        from mflno.problems.beam import Beam
+    if name in ("Beam", "full_beam"):
+        from mflno.problems import beam
 
-        return Beam
+        return getattr(beam, name)
     text = f"module 'mflno.problems' has no attribute {name!r}"
     raise AttributeError(text)
 
@@ -100,7 +102,9 @@ __all__ = [
     "checked_cases",
     "checked_level",
     "checked_values",
+    "full_beam",
     "grid_cases",
+    "inputs_of",
     "load_problem",
     "problem_from_toml",
     "problem_named",

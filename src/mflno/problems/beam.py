@@ -1,8 +1,9 @@
 """The composite beam: a perforated layered cantilever, and a thin one in its place."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,8 @@ from mflno.data import Level, Parameter
 from mflno.problems.beam_reduction import Reduction, reduced, reduction_basis
 from mflno.problems.checking import checked_case, checked_cases, checked_level
 from mflno.problems.euler_bernoulli import EulerBernoulli
-from mflno.problems.newmark import System, newmark
+from mflno.problems.newmark import Modes, System, newmark
 from mflno.problems.plane_stress import PlaneStress, Plate, assembled
-from mflno.progress import progress
 from mflno.shapes import Float, Int
 
 GRID = np.linspace(0.0, 20.0, 101)
@@ -58,8 +58,8 @@ class Beam:
 
     Both models are linear: a trajectory is a₁ times that of the first pulse, plus that of the
     second. The high fidelity is solved in a reduced basis, built once in each process and
-    within 5e-5 of the full solution; `full` solves all 13,166 equations of motion instead. The
-    stated costs are the seconds of one run alone on one core, in full.
+    within 5e-5 of the full solution; `full` solves all 13,166 equations of motion instead, once
+    for each core. The stated costs are the seconds of one run alone on one core, in full.
 
     Args:
         low: The thin beam.
@@ -92,18 +92,21 @@ class Beam:
             Level("plane stress", GRID, cost=3.0),
         )
         self.outputs = ("tip",)
+        self.solved: dict[float, ndarray] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but what is large and quickly made again; the reduced beam travels along."""
-        return {
-            key: self.__dict__[key] for key in self.__dict__ if key not in ("plate", "basis")
-        }
+        """The reduced beam travels along; what was solved in full stays behind."""
+        return {**self.__dict__, "solved": {}}
 
     def inputs(self, case: Float[ndarray, " P"], level: int) -> Float[ndarray, "C T"]:
         """The load g(t); both levels feel the same."""
-        strength, _ = checked_case(self, case)
+        return self.inputs_many(checked_case(self, case)[None], level)[0]
+
+    def inputs_many(self, cases: Float[ndarray, "N P"], level: int) -> Float[ndarray, "N C T"]:
+        """The loads of many cases."""
+        strength = checked_cases(self, cases)[:, :1]
         first, second = self.load.pulses(self.levels[checked_level(self, level)].grid)
-        return (strength * first + second)[None]
+        return (strength * first + second)[:, None]
 
     def solve(
         self, case: Float[ndarray, " P"], level: int, *, full: bool | None = None
@@ -133,13 +136,12 @@ class Beam:
         return (cases[:, :1] * first + second)[:, None]
 
     def full_tips(self, cores: Float[ndarray, " N"]) -> Float[ndarray, "N L T"]:
-        """The tip without reduction, one core after another."""
-        tips = []
-        with progress("plane stress", len(cores), show=len(cores) > 1) as bar:
-            for core in cores:
-                tips.append(tip_trajectories(self.plate.system(core), self.load))
-                bar.advance()
-        return np.stack(tips)
+        """The tip without reduction; a core that was solved before is not solved again."""
+        for core in map(float, cores):
+            if core not in self.solved:
+                system = self.plate.system(core)
+                self.solved[core] = tip_trajectories(system, self.load)
+        return np.stack([self.solved[core] for core in map(float, cores)])
 
     def deformation(
         self, case: Float[ndarray, " P"], moments: Int[ndarray, " S"]
@@ -154,27 +156,52 @@ class Beam:
         states = {n: m.displacement[0] for n, m in enumerate(motions) if n in steps}
         chosen = np.stack([states[SUBSTEPS * int(moment)] for moment in moments])
         coordinates = (strength * chosen[:, 0] + chosen[:, 1]) @ shapes[0].T
-        return np.moveaxis(self.plate.field(self.basis @ coordinates.T), 2, 0)
+        basis = basis_of(self.high, ends_and_middle(self.parameters[1]))
+        return np.moveaxis(self.plate.field(basis @ coordinates.T), 2, 0)
 
-    @cached_property
+    @property
     def plate(self) -> Plate:
         """The assembled finite elements; needs scikit-fem."""
-        return assembled(self.high)
-
-    @cached_property
-    def basis(self) -> Float[ndarray, "D B"]:
-        """The vectors of the reduced beam, from both ends and the middle of the box."""
-        axis = self.parameters[1]
-        return reduction_basis(self.plate, (axis.low, 0.5 * (axis.low + axis.high), axis.high))
+        return plate_of(self.high)
 
     @cached_property
     def reduction(self) -> Reduction:
         """The reduced beam."""
-        return reduced(self.plate, self.basis)
+        return reduced_beam(self.high, ends_and_middle(self.parameters[1]))
+
+
+def full_beam() -> Beam:
+    """The beam solved in full, a run that costs seconds: `mflno.problems:full_beam`."""
+    return Beam(full=True)
+
+
+def ends_and_middle(core: Parameter) -> tuple[float, float, float]:
+    """The cores whose motions make the basis of the reduced beam."""
+    return core.low, 0.5 * (core.low + core.high), core.high
+
+
+@lru_cache(maxsize=4)
+def plate_of(high: PlaneStress) -> Plate:
+    """The assembled beam, made once in a process however many problems ask for it."""
+    return assembled(high)
+
+
+@lru_cache(maxsize=4)
+def basis_of(high: PlaneStress, cores: tuple[float, ...]) -> Float[ndarray, "D B"]:
+    """The vectors of the reduced beam, made once in a process."""
+    return reduction_basis(plate_of(high), cores)
+
+
+@lru_cache(maxsize=4)
+def reduced_beam(high: PlaneStress, cores: tuple[float, ...]) -> Reduction:
+    """The reduced beam, made once in a process."""
+    return reduced(plate_of(high), basis_of(high, cores))
 
 
 def tip_trajectories(system: System, load: TipLoad) -> Float[ndarray, "*N L T"]:
     """The tip on the grid under each pulse of the load."""
-    motions = newmark(system, load.pulses(MOMENTS), STEP)
-    shown = (motion for number, motion in enumerate(motions) if number % SUBSTEPS == 0)
+    pulses = load.pulses(MOMENTS)
+    if isinstance(system, Modes):
+        return system.tips(pulses, STEP, every=SUBSTEPS)
+    shown = islice(newmark(system, pulses, STEP), 0, None, SUBSTEPS)
     return np.stack([system.tip(motion.displacement) for motion in shown], axis=-1)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from mflno.data import Level, Parameter
-from mflno.problems.checking import checked_case, checked_level
+from mflno.problems.checking import checked_case, checked_cases, checked_level
 from mflno.shapes import Float
 
 SPAN = 8.0
@@ -15,9 +15,11 @@ SENSORS = 0.25, 0.5, 0.75
 FORCING = 2.0 * np.pi
 CELLS = 16, 64, 256
 SUBSTEPS = 1, 2, 4
+ABREAST = 32
+"""How many cases are solved side by side: more would not fit into the processor's cache."""
 
-Source = Callable[[float], Float[ndarray, " X"]]
-"""Time to the mean of the source in each of X cells."""
+Source = Callable[[float], Float[ndarray, "*N X"]]
+"""Time to the mean of the source in each of X cells, of one case or of N side by side."""
 
 
 class Burgers:
@@ -49,35 +51,52 @@ class Burgers:
 
     def inputs(self, case: Float[ndarray, " P"], level: int) -> Float[ndarray, "C T"]:
         """The forcing in time, a sin 2πt."""
-        amplitude, _ = checked_case(self, case)
+        return self.inputs_many(checked_case(self, case)[None], level)[0]
+
+    def inputs_many(self, cases: Float[ndarray, "N P"], level: int) -> Float[ndarray, "N C T"]:
+        """The forcing of many cases."""
+        amplitude = checked_cases(self, cases)[:, :1]
         grid = self.levels[checked_level(self, level)].grid
-        return amplitude * np.sin(FORCING * grid)[None]
+        return (amplitude * np.sin(FORCING * grid))[:, None]
 
     def solve(self, case: Float[ndarray, " P"], level: int) -> Float[ndarray, "O T"]:
-        """The velocity at the sensors."""
-        amplitude, viscosity = checked_case(self, case)
-        level = checked_level(self, level)
-        cells, grid = CELLS[level], self.levels[level].grid
-        # The mean of sin 2πx over each cell, not its value in the middle.
-        shape = (
-            -np.diff(np.cos(2.0 * np.pi * np.arange(cells + 1) / cells)) * cells / (2.0 * np.pi)
-        )
-        source = lambda time: amplitude * np.sin(FORCING * time) * shape
-        start = np.full(cells, STREAM)
-        means = cell_means(start, source, viscosity, grid, substeps=SUBSTEPS[level])
-        # Each sensor sits on a face between two cells, at every resolution.
-        faces = [round(place * cells) for place in SENSORS]
-        return 0.5 * np.stack([means[:, face - 1] + means[:, face] for face in faces])
+        """The velocity at the sensors; `solve_many` gives the same bits."""
+        return self.solve_many(checked_case(self, case)[None], level)[0]
+
+    def solve_many(self, cases: Float[ndarray, "N P"], level: int) -> Float[ndarray, "N O T"]:
+        """Many cases side by side, a few times faster than one by one."""
+        cases, level = checked_cases(self, cases), checked_level(self, level)
+        parts = [cases[first : first + ABREAST] for first in range(0, len(cases), ABREAST)]
+        found = [at_sensors(part, level, self.levels[level].grid) for part in parts]
+        return np.concatenate(found) if found else np.empty((0, 3, self.levels[level].points))
+
+
+def at_sensors(
+    cases: Float[ndarray, "N P"], level: int, grid: Float[ndarray, " T"]
+) -> Float[ndarray, "N O T"]:
+    """The velocity at the sensors, for as many cases as fit into the processor's cache."""
+    amplitude, viscosity = cases[:, :1], cases[:, 1:]
+    cells = CELLS[level]
+    # The mean of sin 2πx over each cell, not its value in the middle.
+    waves = np.cos(2.0 * np.pi * np.arange(cells + 1) / cells)
+    shape = amplitude * (-np.diff(waves) * cells / (2.0 * np.pi))
+    source = lambda time: np.sin(FORCING * time) * shape
+    start = np.full((len(cases), cells), STREAM)
+    means = cell_means(start, source, viscosity, grid, substeps=SUBSTEPS[level])
+    # Each sensor sits on a face between two cells, at every resolution.
+    faces = [round(place * cells) for place in SENSORS]
+    sensed = [0.5 * (means[..., face - 1] + means[..., face]) for face in faces]
+    return np.stack(sensed).transpose(2, 0, 1).copy()
 
 
 def cell_means(
-    start: Float[ndarray, " X"],
+    start: Float[ndarray, "*N X"],
     source: Source,
-    viscosity: float,
+    viscosity: float | Float[ndarray, "N 1"],
     grid: Float[ndarray, " T"],
     *,
     substeps: int,
-) -> Float[ndarray, "T X"]:
+) -> Float[ndarray, "T *N X"]:
     """The means of u over the cells, by finite volumes of second order.
 
     The flux through a face, (u² + uv + v²) / 6 between cells of means u and v, keeps the energy
@@ -85,7 +104,7 @@ def cell_means(
     Time goes by the classical method of fourth order, the viscous term exactly: it is diagonal
     in the Fourier modes, and would otherwise ask for steps forty times shorter.
     """
-    cells = len(start)
+    cells = start.shape[-1]
     step = float(grid[-1] - grid[0]) / (len(grid) - 1) / substeps
     waves = np.arange(cells // 2 + 1)
     decay = -4.0 * viscosity * (cells * np.sin(np.pi * waves / cells)) ** 2
@@ -93,12 +112,12 @@ def cell_means(
 
     def pushed(spectrum: ndarray, time: float) -> ndarray:
         u = np.fft.irfft(spectrum, cells)
-        v = np.roll(u, -1)
+        v = np.roll(u, -1, axis=-1)
         flux = (u * u + u * v + v * v) / 6.0
-        return step * np.fft.rfft(source(time) - cells * (flux - np.roll(flux, 1)))
+        return step * np.fft.rfft(source(time) - cells * (flux - np.roll(flux, 1, axis=-1)))
 
     spectrum = np.fft.rfft(start)
-    means = np.empty((len(grid), cells))
+    means = np.empty((len(grid), *start.shape))
     means[0] = start
     for index, begin in enumerate(grid[:-1].tolist()):
         for substep in range(substeps):

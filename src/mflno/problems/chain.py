@@ -4,7 +4,7 @@ import numpy as np
 from numpy import ndarray
 
 from mflno.data import Level, Parameter
-from mflno.problems.checking import checked_case, checked_level
+from mflno.problems.checking import checked_case, checked_cases, checked_level
 from mflno.shapes import Float
 
 SPAN = 20.0
@@ -44,16 +44,27 @@ class Chain:
 
     def inputs(self, case: Float[ndarray, " P"], level: int) -> Float[ndarray, "C T"]:
         """The force sin Ωt, the same in every case."""
-        checked_case(self, case)
-        return np.sin(DRIVE * self.levels[checked_level(self, level)].grid)[None]
+        return self.inputs_many(checked_case(self, case)[None], level)[0]
+
+    def inputs_many(self, cases: Float[ndarray, "N P"], level: int) -> Float[ndarray, "N C T"]:
+        """The forcing of many cases."""
+        force = np.sin(DRIVE * self.levels[checked_level(self, level)].grid)
+        return np.tile(force, (len(checked_cases(self, cases)), 1, 1))
 
     def solve(self, case: Float[ndarray, " P"], level: int) -> Float[ndarray, "O T"]:
-        """The displacement of the free end: a sum over the modes."""
-        stiffness, damping = checked_case(self, case)
-        level = checked_level(self, level)
-        frequencies, shapes = modes(MASSES[level], stiffness)
+        """The displacement of the free end; `solve_many` gives the same bits."""
+        return self.solve_many(checked_case(self, case)[None], level)[0]
+
+    def solve_many(self, cases: Float[ndarray, "N P"], level: int) -> Float[ndarray, "N O T"]:
+        """The free end in many cases: a sum over the modes, one after another."""
+        cases, level = checked_cases(self, cases), checked_level(self, level)
+        stiffness, damping = cases.T
+        frequencies, shapes = modes(MASSES[level], 1.0)
         time = self.levels[level].grid
-        return (shapes[:, -1] ** 2 @ driven(frequencies, damping, time))[None]
+        total = np.zeros((len(cases), len(time)))
+        for frequency, tip in zip(frequencies, shapes[:, -1], strict=True):
+            total += tip**2 * driven(np.sqrt(stiffness) * frequency, damping, time)
+        return total[:, None]
 
 
 def modes(masses: int, stiffness: float) -> tuple[Float[ndarray, " M"], Float[ndarray, "M D"]]:
@@ -70,20 +81,21 @@ def modes(masses: int, stiffness: float) -> tuple[Float[ndarray, " M"], Float[nd
 
 
 def driven(
-    frequencies: Float[ndarray, " M"], damping: float, time: Float[ndarray, " T"]
-) -> Float[ndarray, "M T"]:
+    frequency: Float[ndarray, " N"], damping: Float[ndarray, " N"], time: Float[ndarray, " T"]
+) -> Float[ndarray, "N T"]:
     """The oscillators q̈ + c q̇ + ω² q = sin Ωt from rest; each must be underdamped.
 
     ```
-    q = Im[G exp(iΩt)] - exp(-ct/2) (a cos νt + b sin νt),    ν² = ω² - c²/4
-    G = 1 / (ω² - Ω² + icΩ),    a = Im G,    ν b = Ω Re G + (c/2) Im G
+    q = r sin Ωt + s cos Ωt - exp(-ct/2) (s cos νt + b sin νt),    ν² = ω² - c²/4
+    G = r + is = 1 / (ω² - Ω² + icΩ),    ν b = Ω r + (c/2) s
     ```
     """
-    omega = frequencies[:, None]
-    gain = 1.0 / (omega**2 - DRIVE**2 + 1j * damping * DRIVE)
-    free = np.sqrt(omega**2 - damping**2 / 4.0)
-    cosine = gain.imag
-    sine = (DRIVE * gain.real + 0.5 * damping * gain.imag) / free
-    fading = np.exp(-0.5 * damping * time)
-    steady = (gain * np.exp(1j * DRIVE * time)).imag
-    return steady - fading * (cosine * np.cos(free * time) + sine * np.sin(free * time))
+    gain = 1.0 / (frequency**2 - DRIVE**2 + 1j * damping * DRIVE)
+    free = np.sqrt(frequency**2 - damping**2 / 4.0)
+    real, imaginary = gain.real, gain.imag
+    sine = (DRIVE * real + 0.5 * damping * imaginary) / free
+    rows = (real, imaginary, sine, free, 0.5 * damping)
+    real, imaginary, sine, free, fading = (row[:, None] for row in rows)
+    steady = real * np.sin(DRIVE * time) + imaginary * np.cos(DRIVE * time)
+    ringing = imaginary * np.cos(free * time) + sine * np.sin(free * time)
+    return steady - np.exp(-fading * time) * ringing

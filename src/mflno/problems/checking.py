@@ -57,10 +57,7 @@ def checked_level(problem: Problem, level: object) -> int:
 def checked_values(problem: Problem, level: int, values: object) -> Float[ndarray, "O T"]:
     """A solver's answer as numbers, or the `SolveFailed` that says what is wrong with it."""
     wanted = len(problem.outputs), problem.levels[level].points
-    try:
-        array = np.array(values, dtype=float, order="C")
-    except (TypeError, ValueError) as error:
-        raise SolveFailed("output", f"not an array of numbers: {error}") from error
+    array = real_numbers(values)
     if array.shape != wanted:
         raise SolveFailed("shape", f"must be {wanted} (outputs, times), came {array.shape}")
     bad = ~np.isfinite(array)
@@ -68,3 +65,15 @@ def checked_values(problem: Problem, level: int, values: object) -> Float[ndarra
         first = problem.levels[level].grid[int(np.argmax(bad.any(axis=0)))]
         raise SolveFailed("nan", f"NaN or infinity, first at time {first:g}")
     return array
+
+
+def real_numbers(values: object) -> ndarray:
+    """What a solver gave as an array of real numbers; masked ones are missing, thus NaN."""
+    try:
+        # Numpy would drop imaginary parts and masks with no more than a warning, if that.
+        array = np.ma.array(values)
+        if array.dtype.kind == "c":
+            raise TypeError("they are complex")
+        return np.array(np.ma.filled(array.astype(float), np.nan), order="C")
+    except Exception as error:
+        raise SolveFailed("output", f"not an array of numbers: {error}") from error

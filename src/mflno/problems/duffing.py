@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from mflno.data import Level, Parameter
 from mflno.problems.checking import checked_case, checked_cases, checked_level
-from mflno.problems.integration import states_on_grid
+from mflno.problems.integration import checked_refinement, states_on_grid
 from mflno.shapes import Float
 
 SPAN = 20.0
@@ -32,6 +32,8 @@ class Duffing:
         name: Change it with the box: the low fidelity depends on the box too.
         amplitude: Lowest and highest C.
         damping: Lowest and highest c.
+        frequency: Of the drive, in place of 2π, in radians.
+        refinement: How many times shorter the solver's steps are than by default.
 
     Example:
         >>> duffing = Duffing()
@@ -39,7 +41,6 @@ class Duffing:
         (1, 2048)
     """
 
-    version = "1"
     outputs = ("u",)
     levels = (
         Level("low pass", GRID[::DOWNSAMPLING], cost=1 / DOWNSAMPLING),
@@ -52,20 +53,44 @@ class Duffing:
         *,
         amplitude: tuple[float, float] = (6.0, 8.0),
         damping: tuple[float, float] = (0.40, 0.50),
+        frequency: float = FORCING,
+        refinement: int = 1,
     ) -> None:
-        self.name = name
+        self.name, self.frequency = name, frequency
+        self.refinement = checked_refinement("Duffing", refinement)
+        # What a name and a box do not tell; the version is part of the cache key.
+        other = (frequency, refinement) != (FORCING, 1)
+        self.version = f"1-{frequency!r}-{refinement}" if other else "1"
         self.parameters = (Parameter("C", *amplitude), Parameter("c", *damping))
 
     @classmethod
     def wide(cls) -> "Duffing":
-        """A box so wide that the free oscillation fades at once or outlives the span."""
+        """A box so wide that the free oscillation fades at once or outlives the span.
+
+        Its trajectories need twice as many shapes, and still change smoothly: so fast a drive
+        meets no resonance of this oscillator.
+        """
         return cls("duffing-wide", amplitude=(1.0, 10.0), damping=(0.08, 0.50))
+
+    @classmethod
+    def jump(cls) -> "Duffing":
+        """The wide box under the drive C sin 3t, in which the response jumps.
+
+        Along a curve from C = 5.5 at the lowest damping to 7.5 at the highest the oscillator
+        climbs from small swings to large ones: neighbours differ as much there as cases from
+        opposite ends of the box. Where one samples matters.
+        """
+        return cls("duffing-jump", amplitude=(1.0, 10.0), damping=(0.08, 0.50), frequency=3.0)
 
     def inputs(self, case: Float[ndarray, " P"], level: int) -> Float[ndarray, "C T"]:
         """The forcing C sin 2πt; both levels feel the same."""
-        amplitude, _ = checked_case(self, case)
+        return self.inputs_many(checked_case(self, case)[None], level)[0]
+
+    def inputs_many(self, cases: Float[ndarray, "N P"], level: int) -> Float[ndarray, "N C T"]:
+        """The forcing of many cases."""
+        amplitude = checked_cases(self, cases)[:, :1]
         grid = self.levels[checked_level(self, level)].grid
-        return amplitude * np.sin(FORCING * grid)[None]
+        return (amplitude * np.sin(self.frequency * grid))[:, None]
 
     def solve(self, case: Float[ndarray, " P"], level: int) -> Float[ndarray, "O T"]:
         """One case; `solve_many` gives the same bits."""
@@ -74,7 +99,7 @@ class Duffing:
     def solve_many(self, cases: Float[ndarray, "N P"], level: int) -> Float[ndarray, "N O T"]:
         """Many cases in about the time of one."""
         cases, level = checked_cases(self, cases), checked_level(self, level)
-        high = displacement(cases)
+        high = displacement(cases, self.frequency, substeps=self.refinement)
         if level == 1:
             return high[:, None]
         scaled = [
@@ -84,13 +109,15 @@ class Duffing:
         return np.stack(low)[:, None]
 
 
-def displacement(cases: Float[ndarray, "N P"], *, substeps: int = 1) -> Float[ndarray, "N T"]:
+def displacement(
+    cases: Float[ndarray, "N P"], frequency: float = FORCING, *, substeps: int = 1
+) -> Float[ndarray, "N T"]:
     """The solution u of Eq. 20 on the grid; one step from a point to the next is enough."""
     amplitude, damping = cases.T
 
     def rate(time: float, state: ndarray) -> ndarray:
         u, speed = state
-        force = amplitude * math.sin(FORCING * time)
+        force = amplitude * math.sin(frequency * time)
         return np.array([speed, force - damping * speed - u - u * u * u])
 
     return states_on_grid(rate, np.zeros((2, len(cases))), GRID, substeps=substeps)[:, 0].T

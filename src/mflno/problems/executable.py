@@ -112,11 +112,12 @@ class Executable:
     def fingerprint(self) -> str:
         """Command, environment, and the content of program, templates and copied files."""
         words = list(self.command)
-        paths = [self.path(each) for each in (*self.templates.values(), *self.files)]
-        paths += [path for word in words if (path := self.path(word)).is_file()]
+        templates = sorted((name, self.path(each)) for name, each in self.templates.items())
+        copies = sorted((self.path(each).name, self.path(each)) for each in self.files)
+        programs = [path for word in words if (path := self.path(word)).is_file()]
         return digest_of(
-            "executable", words, dict(self.environment), list(self.templates),
-            repr(self.output), *sorted(paths),
+            "executable", words, dict(self.environment), repr(self.output), *programs,
+            *(part for pair in (*templates, *copies) for part in pair),
         )  # fmt: skip
 
 

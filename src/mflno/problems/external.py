@@ -9,7 +9,12 @@ from numpy import ndarray
 
 from mflno.data import Level, Parameter
 from mflno.errors import ArgumentError, SolveFailed
-from mflno.problems.checking import checked_case, checked_level, checked_values
+from mflno.problems.checking import (
+    checked_case,
+    checked_level,
+    checked_values,
+    real_numbers,
+)
 from mflno.problems.function import PythonFunction
 from mflno.problems.solver import Answer, Request, Solver, digest_of
 from mflno.processes import function_named
@@ -65,9 +70,10 @@ class ExternalProblem:
         self.outputs, self.forcing = tuple(outputs), forcing
         self.solvers = tuple(map(adapted, solvers))
         check_parts(self)
-        middle = np.array([(each.low + each.high) / 2 for each in self.parameters])
         for number, solver in enumerate(self.solvers):
-            solver.check(self.request(middle, number))
+            for corner in ("low", "high"):
+                case = np.array([getattr(each, corner) for each in self.parameters])
+                solver.check(self.request(case, number))
         self.version = f"{version}-{settings_digest(self)}"
 
     def request(self, case: Float[ndarray, " P"], level: int) -> Request:
@@ -152,11 +158,8 @@ def settings_digest(problem: ExternalProblem) -> str:
 
 def usable(problem: ExternalProblem, level: int, answer: Answer) -> Float[ndarray, "O T"]:
     """The answer as outputs on the level's grid, or the `SolveFailed` that tells its fault."""
-    try:
-        values = np.array(answer.values, dtype=float)
-        times = None if answer.times is None else np.array(answer.times, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise SolveFailed("output", f"not an array of numbers: {error}") from error
+    values = real_numbers(answer.values)
+    times = None if answer.times is None else real_numbers(answer.times)
     if values.ndim == 1 and len(problem.outputs) == 1:
         values = values[None]
     if values.ndim == 2 and np.isinf(values).any():

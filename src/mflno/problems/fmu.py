@@ -18,6 +18,8 @@ from mflno.problems.solver import Answer, Request, check_file, check_limit, dige
 from mflno.processes import Call, call_to_end
 from mflno.shapes import Float
 
+Attributes = Mapping[str, str]
+TYPES = "Real", "Integer", "Boolean", "String", "Enumeration"
 MODES = {"co-simulation": "CoSimulation", "model-exchange": "ModelExchange"}
 
 
@@ -71,16 +73,7 @@ class Fmu:
             rule, remedy = "must be names of parameters or outputs", "correct or drop them"
             raise ArgumentError("Fmu.names", rule, sorted(unused), remedy)
         check_forcing(self, request)
-        known = variables_in(Path(self.file))
-        wanted = {"parameter": request.case, "output": request.outputs}
-        for what, names in wanted.items():
-            check_known(what, [self.name(each) for each in names], known)
-        check_known("input", self.inputs, known)
-        check_known("start value", list(self.start), known)
-        twice = sorted(set(self.start) & {self.name(each) for each in request.case})
-        if twice:
-            remedy = "drop it from `start`"
-            raise ArgumentError("Fmu.start", "must not set a parameter", twice, remedy)
+        check_names(self, request, variables_in(Path(self.file)))
         if find_spec("fmpy") is None:
             raise MissingExtra("fmpy", extra="fmu", purpose="running an FMU")
 
@@ -133,19 +126,59 @@ def check_forcing(solver: Fmu, request: Request) -> None:
         raise ArgumentError("Fmu.inputs", rule, list(solver.inputs), "list them in order")
 
 
-def variables_in(file: Path) -> list[str]:
-    """Names of all variables that the FMU describes."""
+def check_names(solver: Fmu, request: Request, known: Mapping[str, Attributes]) -> None:
+    """Raise unless the FMU knows every name and takes every value; some ignore the others."""
+    given = {solver.name(each): value for each, value in request.case.items()}
+    check_known("parameter", list(given), known)
+    check_known("output", [solver.name(each) for each in request.outputs], known)
+    check_known("input", solver.inputs, known)
+    check_known("start value", list(solver.start), known)
+    twice = sorted(set(solver.start) & set(given))
+    if twice:
+        remedy = "drop it from `start`"
+        raise ArgumentError("Fmu.start", "must not set a parameter", twice, remedy)
+    for name, value in {**solver.start, **given}.items():
+        check_settable(name, value, known[name])
+
+
+def check_settable(name: str, value: object, told: Attributes) -> None:
+    """Raise unless a variable has a start value of its own and this one is in its range."""
+    kinds = told.get("variability"), told.get("causality"), told.get("initial")
+    if "start" not in told or {"constant", "independent", "approx"} & set(kinds):
+        words = [f"{key} {told[key]}" for key in ("causality", "variability") if key in told]
+        rule, remedy = "must be variables that can be set", "choose a parameter of the FMU"
+        raise ArgumentError("Fmu.names", rule, f"{name} ({', '.join(words)})", remedy)
+    if isinstance(value, bool | str):
+        return
+    low, high = float(told.get("min", "-inf")), float(told.get("max", "inf"))
+    if not low <= float(value) <= high:  # pyright: ignore[reportArgumentType]
+        rule = f"must keep {name} in [{low:g}, {high:g}], as the FMU says"
+        raise ArgumentError("Fmu parameters", rule, value, "narrow the box")
+
+
+def variables_in(file: Path) -> dict[str, Attributes]:
+    """All variables that the FMU describes, with what it says of each."""
     try:
         with zipfile.ZipFile(file) as archive:
             root = ElementTree.fromstring(archive.read("modelDescription.xml"))
     except (zipfile.BadZipFile, KeyError, ElementTree.ParseError) as error:
         rule, remedy = "must be an FMU", "export it again"
         raise ArgumentError("Fmu.file", rule, f"{file.name} ({error})", remedy) from error
-    listed = root.find("ModelVariables")
-    return [] if listed is None else [each.get("name", "") for each in listed]
+    types = {each.get("name", ""): told_of(each) for each in root.iterfind("TypeDefinitions/*")}
+    found = {}
+    for each in root.iterfind("ModelVariables/*"):
+        told = told_of(each)
+        found[each.get("name", "")] = {**types.get(told.get("declaredType", ""), {}), **told}
+    return found
 
 
-def check_known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
+def told_of(element: ElementTree.Element) -> dict[str, str]:
+    """Attributes of an element; before FMI 3 some of them stand at the type inside of it."""
+    inside = [each.attrib for each in element if each.tag in TYPES]
+    return {**(inside[0] if inside else {}), **element.attrib}
+
+
+def check_known(what: str, names: Sequence[str], known: Mapping[str, Attributes]) -> None:
     """Raise unless the FMU knows the names; some tools ignore the others in silence."""
     for name in names:
         if name not in known:

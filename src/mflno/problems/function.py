@@ -1,6 +1,5 @@
 """A Python function as the solver of one level."""
 
-import inspect
 import tempfile
 import traceback
 from collections.abc import Callable, Mapping
@@ -11,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from mflno.errors import SolveFailed
+from mflno.problems.checking import real_numbers
+from mflno.problems.fingerprint import traces
 from mflno.problems.solver import Answer, Request, check_limit, digest_of
 from mflno.processes import Call, call_to_end, failure_of, function_named, name_of
 
@@ -58,27 +59,25 @@ class PythonFunction:
             given = function(dict(request.case), np.array(request.grid))
         except SolveFailed:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise failure_of(error, traceback.format_exc(limit=-8)) from error
-        return split(given)
+        return split(given, len(request.outputs))
 
     def fingerprint(self) -> str:
-        """The function's name and its own source text; what it calls is not seen."""
+        """The function's name and all that `traces` sees of it; what it calls is not seen."""
         function, name = self.function, ""
         if isinstance(function, str):
             name, function = Path(function).name, function_named(function)
-        try:
-            source = inspect.getsource(function)
-        except (OSError, TypeError):
-            source = ""
-        return digest_of("function", name or getattr(function, "__qualname__", ""), source)
+        name = name or getattr(function, "__qualname__", "")
+        return digest_of("function", name, traces(function), dict(self.environment))
 
 
-def split(given: object) -> Answer:
-    """Values, or times and values."""
-    if isinstance(given, tuple) and len(given) == 2:
-        return Answer(given[1], given[0])
-    return Answer(given)
+def split(given: object, outputs: int) -> Answer:
+    """Values, or times and values; two rows in a tuple are the values of two outputs."""
+    if not (isinstance(given, tuple) and len(given) == 2):
+        return Answer(given)
+    rows = outputs == 2 and np.ndim(given[0]) == 1 and np.ndim(given[1]) == 1
+    return Answer(list(given)) if rows else Answer(given[1], given[0])
 
 
 def guarded(solver: PythonFunction, limit: float, request: Request) -> Answer:
@@ -87,6 +86,7 @@ def guarded(solver: PythonFunction, limit: float, request: Request) -> Answer:
         "target": name_of(solver.function),
         "case": dict(request.case),
         "grid": request.grid,
+        "outputs": len(request.outputs),
     }
     with tempfile.TemporaryDirectory(prefix="mflno-", ignore_cleanup_errors=True) as place:
         folder = Path(place)
@@ -96,8 +96,10 @@ def guarded(solver: PythonFunction, limit: float, request: Request) -> Answer:
     return Answer(arrays["values"], arrays.get("times"))
 
 
-def arrays_of(target: str, case: dict[str, float], grid: list[float]) -> dict[str, Any]:
+def arrays_of(
+    target: str, case: dict[str, float], grid: list[float], outputs: int
+) -> dict[str, Any]:
     """What the fresh interpreter is asked for."""
-    answer = split(function_named(target)(case, np.array(grid)))
-    arrays = {"values": answer.values}
-    return arrays if answer.times is None else {**arrays, "times": answer.times}
+    answer = split(function_named(target)(case, np.array(grid)), outputs)
+    arrays = {"values": real_numbers(answer.values)}
+    return arrays if answer.times is None else {**arrays, "times": real_numbers(answer.times)}

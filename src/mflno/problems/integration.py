@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 from numpy import ndarray
 
+from mflno.errors import ArgumentError
 from mflno.shapes import Float
 
 Rate = Callable[[float, Float[ndarray, "D N"]], Float[ndarray, "D N"]]
@@ -52,6 +53,14 @@ def states_on_grid(
                 state = state + weight * slopes[place]
         states[index + 1] = state
     return states
+
+
+def checked_refinement(place: str, refinement: int) -> int:
+    """The number of steps in place of one, or an `ArgumentError`."""
+    if refinement < 1:
+        rule, remedy = "must be 1 or more", "1 is exact to 1e-8 already"
+        raise ArgumentError(f"{place}.refinement", rule, refinement, remedy)
+    return refinement
 
 
 @cache

@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from mflno.data import Level, Parameter
 from mflno.problems.checking import checked_case, checked_cases, checked_level
-from mflno.problems.integration import states_on_grid
+from mflno.problems.integration import checked_refinement, states_on_grid
 from mflno.shapes import Float
 
 SPAN = 20.0
@@ -29,13 +29,15 @@ class Lorenz:
     fixed point. The low fidelity has 512 points, the high fidelity 2,048; the cost of the low
     one is stated as its share of the points, what it would be if a coarser solver had made it.
 
+    Args:
+        refinement: How many times shorter the solver's steps are than by default.
+
     Example:
         >>> Lorenz().solve(np.array([0.5, 6.0]), level=0).shape
         (1, 512)
     """
 
     name = "lorenz"
-    version = "1"
     outputs = ("u",)
     parameters = (Parameter("a", 0.01, 1.0), Parameter("rho", 5.0, 8.0))
     levels = (
@@ -43,11 +45,19 @@ class Lorenz:
         Level("ODE", np.linspace(0.0, SPAN, 2048), cost=1.0),
     )
 
+    def __init__(self, *, refinement: int = 1) -> None:
+        self.refinement = checked_refinement("Lorenz", refinement)
+        self.version = "1" if refinement == 1 else f"1-{refinement}"
+
     def inputs(self, case: Float[ndarray, " P"], level: int) -> Float[ndarray, "C T"]:
         """The forcing (0.2 + 5a) sin 2πt; both levels feel the same."""
-        forcing, _ = checked_case(self, case)
+        return self.inputs_many(checked_case(self, case)[None], level)[0]
+
+    def inputs_many(self, cases: Float[ndarray, "N P"], level: int) -> Float[ndarray, "N C T"]:
+        """The forcing of many cases."""
+        forcing = checked_cases(self, cases)[:, :1]
         grid = self.levels[checked_level(self, level)].grid
-        return (0.2 + 5.0 * forcing) * np.sin(FORCING * grid)[None]
+        return ((0.2 + 5.0 * forcing) * np.sin(FORCING * grid))[:, None]
 
     def solve(self, case: Float[ndarray, " P"], level: int) -> Float[ndarray, "O T"]:
         """One case; `solve_many` gives the same bits."""
@@ -57,7 +67,7 @@ class Lorenz:
         """Many cases in about the time of one."""
         cases, level = checked_cases(self, cases), checked_level(self, level)
         grid = self.levels[level].grid
-        values = convection(cases, grid)
+        values = convection(cases, grid, refinement=self.refinement)
         if level == 0:
             values = values * (1.0 + 0.3 * np.sin(grid)) + 1.5 + 0.0225 * grid
         return values[:, None]

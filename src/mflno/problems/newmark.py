@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 from numpy import ndarray
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
@@ -11,6 +13,9 @@ from scipy.sparse.linalg import splu
 from mflno.shapes import Float
 
 Solver = Callable[[ndarray], ndarray]
+
+ABREAST = 4096
+"""How many oscillators are stepped side by side: more would not fit into the cache."""
 
 
 class Motion(NamedTuple):
@@ -112,6 +117,39 @@ class Modes:
     def tip(self, displacement: Float[ndarray, "N L R"]) -> Float[ndarray, "N L"]:
         """See `System`."""
         return (self.deflection[:, None, :] * displacement).sum(axis=-1)
+
+    def tips(
+        self, loads: Float[ndarray, "L T"], step: float, *, every: int = 1
+    ) -> Float[ndarray, "N L S"]:
+        """The tip from rest, every so many steps: what `newmark` gives, some times faster.
+
+        ```
+        w = v - s̄ q,    s = -c/2 + iν,    ν² = ω² - c²/4:    ẇ = s w + f p,    q = Im w / ν
+        w' = (1 + hs/2) / (1 - hs/2) w + (h/2) f (p + p') / (1 - hs/2)
+        ```
+
+        For a linear system Newmark's method with constant average acceleration is the
+        trapezoidal rule, which each mode follows by itself.
+        """
+        if not (4.0 * self.squares > self.damping**2).all():
+            shown = islice(newmark(self, loads, step), 0, None, every)
+            return np.stack([self.tip(motion.displacement) for motion in shown], axis=-1)
+        sums = loads[:, :-1] + loads[:, 1:]
+        found = np.zeros((len(self.squares), len(loads), 1 + sums.shape[1] // every))
+        size = max(1, ABREAST // (self.squares.shape[1] * len(loads)))
+        for first in range(0, len(found), size):
+            part = slice(first, first + size)
+            free = np.sqrt(self.squares[part] - 0.25 * self.damping**2)
+            below = 1.0 - 0.5 * step * (-0.5 * self.damping + 1j * free)
+            turn = ((2.0 - below) / below)[:, None, :]
+            gain = self.force[part] * self.deflection[part] * (0.5 * step) / (free * below)
+            state = np.zeros((len(free), len(loads), free.shape[1]), dtype=complex)
+            for number in range(len(sums.T)):
+                state *= turn
+                state += gain[:, None, :] * sums[:, number, None]
+                if (number + 1) % every == 0:
+                    found[part, :, (number + 1) // every] = np.imag(state).sum(axis=-1)
+        return found
 
 
 @dataclass(frozen=True)

@@ -136,18 +136,19 @@ def assembled(beam: PlaneStress) -> Plate:
         raise MissingExtra("scikit-fem", extra="fem", purpose=purpose) from error
     mesh = beam.mesh()
     columns = [np.ascontiguousarray(each.T) for each in (mesh.nodes, mesh.cells)]
-    basis = Basis(MeshQuad2(columns[0], columns[1]), ElementVector(ElementQuad2()))
-    ratio, points = beam.poisson, basis.dx.shape[1]
+    quads, element = MeshQuad2(columns[0], columns[1]), ElementVector(ElementQuad2())
+    basis, ratio = Basis(quads, element), beam.poisson
 
     def energy(u: Any, v: Any, w: Any) -> ndarray:  # noqa: ANN401
+        del w
         strain, other = sym_grad(u), sym_grad(v)
         shear = (1.0 - ratio) * ddot(strain, other)
-        scale = np.asarray(w.modulus) / (1.0 - ratio**2)
-        return scale * (shear + ratio * trace(strain) * trace(other))
+        return (shear + ratio * trace(strain) * trace(other)) / (1.0 - ratio**2)
 
-    def stiffness(modulus: ndarray) -> csc_array:
-        field = np.outer(modulus, np.ones(points))
-        return csc_array(BilinearForm(energy).assemble(basis, modulus=field))
+    def stiffness(cells: ndarray) -> csc_array:
+        """Of some cells alone, for a modulus of one."""
+        part = Basis(quads, element, elements=np.flatnonzero(cells))
+        return csc_array(BilinearForm(energy).assemble(part))
 
     inertia = BilinearForm(lambda u, v, w: beam.density * dot(u, v))
     end = basis.mesh.facets_satisfying(lambda x: np.isclose(x[0], beam.length))
@@ -162,7 +163,7 @@ def assembled(beam: PlaneStress) -> Plate:
         mesh=mesh,
         unknowns=unknowns[numbers],
         mass=kept(inertia.assemble(basis)),
-        faces=kept(stiffness(beam.face_modulus * mesh.is_face)),
+        faces=kept(beam.face_modulus * stiffness(mesh.is_face)),
         core=kept(stiffness(~mesh.is_face)),
         force=pull[free],
         damping=beam.damping / beam.density,

@@ -13,8 +13,10 @@ class Problem(Protocol):
     """What every problem offers: plain attributes and two methods, nothing to inherit.
 
     The attributes are only read, so constants of a class and fields of a frozen dataclass
-    will do. A problem that solves many cases faster together may also offer
-    `solve_many(cases: "N P", level) -> "N O T"`, with the same numbers as `solve`.
+    will do. Two more methods are optional, for many cases at once with the same numbers:
+    `solve_many(cases: "N P", level) -> "N O T"`, which `mflno.sample` uses, and
+    `inputs_many(cases: "N P", level) -> "N C T"`, which `inputs_of` uses: a surrogate answers
+    ten thousand cases in one call.
     """
 
     @property

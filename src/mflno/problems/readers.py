@@ -53,6 +53,10 @@ class Output:
     def check(self, outputs: Sequence[str]) -> None:
         """Raise unless the columns can be found in a file of this format."""
         place, wanted = f"Output({self.file!r})", len(outputs)
+        if Path(self.file).is_absolute() or ".." in Path(self.file).parts:
+            # What lies elsewhere may be the answer of an earlier run.
+            rule, remedy = "must lie in the run's directory", "let the program write it there"
+            raise ArgumentError(f"{place}.file", rule, self.file, remedy)
         if self.kind not in FORMATS:
             rule, remedy = f"must be one of {', '.join(FORMATS)}", "or leave it out"
             raise ArgumentError(f"{place}.format", rule, repr(self.format), remedy)
@@ -166,7 +170,7 @@ def npz_columns(path: Path, wanted: Sequence[Column], delimiter: str) -> list[nd
     """Arrays of an `.npz` file by key."""
     del delimiter
     with np.load(path, allow_pickle=False) as file:
-        return [np.asarray(file[str(key)], dtype=float) for key in wanted]
+        return [np.asarray(file[str(key)]) for key in wanted]
 
 
 def json_columns(path: Path, wanted: Sequence[Column], delimiter: str) -> list[ndarray]:

@@ -59,15 +59,24 @@ class Solver(Protocol):
 
 
 def digest_of(*parts: object) -> str:
-    """A short digest of texts, paths (their content), numbers and tables of them."""
+    """A short digest of texts, paths (what is in them), numbers and tables of them."""
     found = hashlib.sha256()
     for part in parts:
         if isinstance(part, Path):
-            found.update(part.read_bytes() if part.is_file() else b"")
+            for name, path in files_in(part):
+                found.update(name.encode() + b"\x1e" + path.read_bytes() + b"\x1e")
         else:
             found.update(json.dumps(part, default=repr, sort_keys=True).encode())
         found.update(b"\x1f")
     return found.hexdigest()[:16]
+
+
+def files_in(path: Path) -> list[tuple[str, Path]]:
+    """The file itself, or every file below a directory with its name from there."""
+    if not path.is_dir():
+        return [("", path)] if path.is_file() else []
+    found = sorted(each for each in path.rglob("*") if each.is_file())
+    return [(each.relative_to(path).as_posix(), each) for each in found]
 
 
 def check_limit(place: str, limit: float) -> None:

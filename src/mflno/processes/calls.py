@@ -215,6 +215,8 @@ def failure_of(error: BaseException, log: str = "") -> SolveFailed:
     """What an exception of somebody's solver is to us, with the place it came from."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    if isinstance(error, SystemExit):
+        return SolveFailed("exit", f"the function left with exit code {error.code}{place}", log)
     return SolveFailed("error", f"{type(error).__name__}: {error}{place}", log)
 
 

@@ -10,12 +10,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
-from mflno.errors import ArgumentError, SolveFailed
+from mflno.errors import ArgumentError, MflnoError, SolveFailed
 from mflno.processes.calls import failure_of
 from mflno.processes.running import signal_name
+from mflno.processes.supervisor import PR_SET_PDEATHSIG, control
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -29,8 +31,10 @@ def answers(
     """What the task gives for each item, with the item's place, in the order of finishing.
 
     Fresh interpreters do the work, so a crash in compiled code kills none but the worker; its
-    item is answered with `SolveFailed` and another worker takes its place. Workers end when
-    the loop is closed, and also when the caller is killed.
+    item is answered with `SolveFailed` and another worker takes its place. An error of ours
+    that is no `SolveFailed`, as a wrong argument or a missing package, is raised at once: it
+    would meet every item. Workers and what they have started end when the loop is closed, and
+    also when the caller is killed.
 
     Args:
         task: A function or object that pickle can carry.
@@ -102,6 +106,8 @@ class Worker:
     def take(self) -> object:
         """What the worker sent: that it is ready, or an answer."""
         answer = self.connection.recv()
+        if isinstance(answer, Refusal):
+            raise answer.error()
         if not self.ready:
             self.ready = True
             if answer is not None:
@@ -111,6 +117,7 @@ class Worker:
 
     def death(self) -> SolveFailed:
         """Why the process is no more; raises when it never came to work at all."""
+        self.end_family()
         self.process.join(5.0)
         self.connection.close()
         code = self.process.exitcode
@@ -123,10 +130,33 @@ class Worker:
         return SolveFailed("exit", f"the solver ended its process with exit code {code}")
 
     def end(self) -> None:
-        """Stop the process, whatever it does."""
+        """Stop the process, whatever it does, and what it has started."""
         self.connection.close()
+        self.end_family()
         self.process.kill()
         self.process.join()
+
+    def end_family(self) -> None:
+        """Stop all that lives in the worker's session; a ready worker has one of its own."""
+        with suppress(ProcessLookupError, PermissionError):
+            if self.ready and self.process.pid:
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An error of ours that concerns every item alike, in a form that can travel."""
+
+    kind: type[MflnoError]
+    words: tuple[Any, ...]
+    state: dict[str, Any]
+
+    def error(self) -> MflnoError:
+        """The error again, as it was raised."""
+        error = self.kind.__new__(self.kind)
+        error.args = self.words
+        error.__dict__.update(self.state)
+        return error
 
 
 def unable(reason: object) -> ArgumentError:
@@ -152,7 +182,11 @@ def one_thread_each() -> Iterator[None]:
 
 def serve(connection: Connection) -> None:
     """What a worker does: take the task, then items, until the caller is gone."""
-    # The caller answers Ctrl-C for all; here it would only print a second traceback.
+    # A session of its own: what a solver starts ends with its worker, and a Ctrl-C is answered
+    # by the caller for all. A solver that never lets Python run again hears the caller's death
+    # from the kernel alone.
+    os.setsid()
+    control(PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     letters: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=receive, args=(connection, letters), daemon=True).start()
@@ -168,7 +202,9 @@ def serve(connection: Connection) -> None:
             answer = task(item)
         except SolveFailed as error:
             answer = error
-        except Exception as error:
+        except MflnoError as error:
+            answer = Refusal(type(error), error.args, error.__dict__)
+        except (Exception, SystemExit) as error:
             answer = failure_of(error)
         sys.stdout.flush()
         connection.send(answer)
@@ -180,4 +216,5 @@ def receive(connection: Connection, letters: "queue.SimpleQueue[bytes]") -> None
         try:
             letters.put(connection.recv_bytes())
         except (EOFError, OSError):
-            os._exit(1)
+            # All of the session, or what a solver has started would live on.
+            os.killpg(0, signal.SIGKILL)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from statistics import median
+from typing import Any
 
 import torch
 
@@ -58,8 +59,8 @@ def peak_bytes(run: Callable[[], None]) -> int:
     run()
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
         run()
-    result = record.profiler.kineto_results  # pyright: ignore[reportOptionalMemberAccess]
-    moves = [e for e in result.events() if e.name() == "[memory]"]
+    profiler: Any = record.profiler
+    moves = [e for e in profiler.kineto_results.events() if e.name() == "[memory]"]
     held, peak = 0, 0
     for move in sorted(moves, key=lambda e: e.start_ns()):
         held += move.nbytes()
