@@ -1,1 +1,51 @@
 """Plan, state, loop and runners of a campaign."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mflno.campaign.history import FitRecord, History, RoundRecord, read_campaign
+    from mflno.campaign.plan import Plan, plan_of, read_plan
+    from mflno.campaign.state import Run, State, advance, next_action, state_of
+
+_HOMES = {
+    "FitRecord": "history",
+    "History": "history",
+    "Plan": "plan",
+    "RoundRecord": "history",
+    "Run": "state",
+    "State": "state",
+    "advance": "state",
+    "next_action": "state",
+    "plan_of": "plan",
+    "read_campaign": "history",
+    "read_plan": "plan",
+    "state_of": "state",
+}
+__all__ = [
+    "FitRecord",
+    "History",
+    "Plan",
+    "RoundRecord",
+    "Run",
+    "State",
+    "advance",
+    "next_action",
+    "plan_of",
+    "read_campaign",
+    "read_plan",
+    "state_of",
+]
+
+
+# A solver's own process enters by this door too: it must not wait for torch.
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    """Import a public name from its home on first use."""
+    if name not in _HOMES:
+        text = f"module 'mflno.campaign' has no attribute {name!r}"
+        raise AttributeError(text)
+    return getattr(import_module(f"mflno.campaign.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
