@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from mflno.data import Level, Parameter, Trajectories
     from mflno.errors import ArgumentError, MflnoError, MissingExtra, SolveFailed, StoreError
     from mflno.exchange import read_trajectories, write_trajectories
+    from mflno.multifidelity import METHODS, Prediction, Surrogate, fit, load
     from mflno.sampling import sample
 
 __version__ = "0.1.0"
@@ -20,20 +21,30 @@ _HOMES = {
     "Level": "data",
     "Parameter": "data",
     "Trajectories": "data",
+    "METHODS": "multifidelity",
+    "Prediction": "multifidelity",
+    "Surrogate": "multifidelity",
+    "fit": "multifidelity",
+    "load": "multifidelity",
     "read_trajectories": "exchange",
     "sample": "sampling",
     "write_trajectories": "exchange",
 }
 __all__ = [
+    "METHODS",
     "ArgumentError",
     "Level",
     "MflnoError",
     "MissingExtra",
     "Parameter",
+    "Prediction",
     "SolveFailed",
     "StoreError",
+    "Surrogate",
     "Trajectories",
     "__version__",
+    "fit",
+    "load",
     "read_trajectories",
     "sample",
     "write_trajectories",

@@ -11,7 +11,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy import ndarray
 
+from mflno.bayes import AtomLaw
 from mflno.data import Trajectories
+from mflno.errors import ArgumentError
 from mflno.multifidelity.query import Query
 from mflno.problems import Problem
 from mflno.shapes import Float
@@ -123,6 +125,20 @@ class Prediction:
         self, level: float = 0.95
     ) -> tuple[Float[ndarray, "N O T"], Float[ndarray, "N O T"]]:
         """Lower and upper edge of the band that holds this share of points."""
-        levels, widths = zip(*self.radius, strict=True)
-        reach = float(np.interp(level, (0.0, *levels), (0.0, *widths)))
+        reach = self.reach(level)
         return self.mean - reach * self.std, self.mean + reach * self.std
+
+    def reach(self, level: float | ndarray) -> ndarray:
+        """Half-width of the band of a level, in units of `std`."""
+        levels, widths = zip(*self.radius, strict=True)
+        if not (np.all(np.asarray(level) >= 0) and np.all(np.asarray(level) < 1)):
+            rule, remedy = "must lie in [0, 1)", "pass 0.95"
+            raise ArgumentError("interval.level", rule, level, remedy)
+        return np.asarray(np.interp(level, (0.0, *levels), (0.0, *widths)))
+
+    @property
+    def distribution(self) -> AtomLaw:
+        """The law at each point whose central bands these are, for scores."""
+        places = np.arange(1, 400) / 400
+        atoms = np.sign(places - 0.5) * self.reach(np.abs(2 * places - 1))
+        return AtomLaw(self.mean, self.std, atoms)

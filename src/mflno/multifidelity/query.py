@@ -9,7 +9,7 @@ from scipy.interpolate import CubicSpline
 
 from mflno.data import Trajectories
 from mflno.errors import ArgumentError
-from mflno.problems import Problem
+from mflno.problems import Problem, inputs_of
 from mflno.sampling import sample
 from mflno.shapes import Float
 
@@ -44,12 +44,18 @@ class Query:
     def inputs(self) -> Float[ndarray, "N C T"]:
         """The forcing on the highest level's grid."""
         top = len(self.problem.levels) - 1
-        return np.stack([self.problem.inputs(case, top) for case in self.cases])
+        return inputs_of(self.problem, self.cases, top)
 
     @cached_property
     def lower(self) -> tuple[Float[ndarray, "N O T"], ...]:
         """Each lower level's trajectories, solved and brought to the highest level's grid."""
-        return tuple(self._on_grid(k) for k in range(len(self.problem.levels) - 1))
+        others = (self._on_grid(k) for k in range(1, len(self.problem.levels) - 1))
+        return (self.cheapest, *others)
+
+    @cached_property
+    def cheapest(self) -> Float[ndarray, "N O T"]:
+        """The trajectories of level 0 alone, on the highest level's grid."""
+        return self._on_grid(0)
 
     def _on_grid(self, level: int) -> ndarray:
         data = self._solved(level)
@@ -62,7 +68,10 @@ class Query:
                 found = [rows.get(case.tobytes()) for case in self.cases]
                 if None not in found:
                     return known.take([i for i in found if i is not None])
-        return sample(self.problem, self.cases, level, show=len(self.cases) > 20)
+        # A solver that takes many cases at once is quicker than one file a case.
+        keep = not hasattr(self.problem, "solve_many")
+        show = keep and len(self.cases) > 20
+        return sample(self.problem, self.cases, level, cache=keep, show=show)
 
 
 def interpolated(

@@ -1,0 +1,52 @@
+"""The methods and predictors by their names; each is imported when it is asked for."""
+
+from importlib import import_module
+from typing import Any
+
+from mflno.errors import ArgumentError, StoreError
+from mflno.multifidelity.law import Method, Predictor
+
+METHODS: dict[str, str] = {
+    "pod-gp": "pod_gp:PodGP",
+}
+"""Name of each method, the module of this room and the class that is it."""
+
+PREDICTORS: dict[str, str] = {
+    "pod-gp": "pod_gp:PodGPPredictor",
+}
+"""Kind of each predictor in a file, the module and the class that reads it."""
+
+DEFAULT = "pod-gp"
+
+
+def method_named(name: str, **options: Any) -> Method:  # noqa: ANN401
+    """A method by its name, with its settings by theirs.
+
+    Example:
+        >>> method_named("pod-gp", shape="matern52").name
+        'pod-gp'
+    """
+    if name not in METHODS:
+        rule, remedy = "must be a known method", f"one of {', '.join(METHODS)}"
+        raise ArgumentError("method", rule, repr(name), remedy)
+    try:
+        return found(METHODS[name])(**options)
+    except TypeError as error:
+        remedy = "see the method's own arguments"
+        raise ArgumentError(f"method {name!r}", "takes other options", error, remedy) from error
+
+
+def predictor_kind(kind: str) -> type[Predictor]:
+    """The class that reads predictors of this kind."""
+    if kind not in PREDICTORS:
+        raise StoreError(f"holds a predictor of kind {kind!r}; update mflno to read it")
+    return found(PREDICTORS[kind])
+
+
+def found(place: str) -> Any:  # noqa: ANN401
+    """What `module:Class`, or `module:Class.maker`, of this room stands for."""
+    module, _, path = place.partition(":")
+    thing: Any = import_module(f"mflno.multifidelity.{module}")
+    for part in path.split("."):
+        thing = getattr(thing, part)
+    return thing
