@@ -209,7 +209,7 @@ class DeepMixture:
         """Both networks and their weight."""
         part = Deep(self.width, self.once)
         linear = part.build(site, generator)
-        linear.branch.activation = identity  # pyright: ignore[reportAttributeAccessIssue]
+        linear.branch.activation = identity  # pyright: ignore[reportArgumentType]
         return Mixed(linear, part.build(site, generator))
 
 

@@ -7,11 +7,19 @@ from mflno.errors import ArgumentError, StoreError
 from mflno.multifidelity.law import Method, Predictor
 
 METHODS: dict[str, str] = {
+    "mflno": "mflno:MFLNO",
+    "mflno-paper": "mflno:MFLNO.paper",
+    "lf-lno": "lf_lno:LFLNO",
+    "hf-lno": "hf_lno:HFLNO",
+    "mf-deeponet": "deeponets:MFDeepONet",
+    "mf-deeponet-residual": "deeponets:ResidualDeepONet",
+    "ensemble": "deeponets:deep_ensemble",
     "pod-gp": "pod_gp:PodGP",
 }
 """Name of each method, the module of this room and the class that is it."""
 
 PREDICTORS: dict[str, str] = {
+    "networks": "network_law:NetworkPredictor",
     "pod-gp": "pod_gp:PodGPPredictor",
 }
 """Kind of each predictor in a file, the module and the class that reads it."""
