@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mflno.campaign import Campaign, Plan, read_campaign
     from mflno.data import Level, Parameter, Trajectories
     from mflno.errors import ArgumentError, MflnoError, MissingExtra, SolveFailed, StoreError
     from mflno.exchange import read_trajectories, write_trajectories
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Campaign": "campaign",
+    "Plan": "campaign",
+    "read_campaign": "campaign",
     "ArgumentError": "errors",
     "MflnoError": "errors",
     "MissingExtra": "errors",
@@ -33,10 +37,12 @@ _HOMES = {
 __all__ = [
     "METHODS",
     "ArgumentError",
+    "Campaign",
     "Level",
     "MflnoError",
     "MissingExtra",
     "Parameter",
+    "Plan",
     "Prediction",
     "SolveFailed",
     "StoreError",
@@ -45,6 +51,7 @@ __all__ = [
     "__version__",
     "fit",
     "load",
+    "read_campaign",
     "read_trajectories",
     "sample",
     "write_trajectories",

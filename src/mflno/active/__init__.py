@@ -4,6 +4,7 @@ from mflno.active.beliefs import Beliefs, Posterior, Predict, Sketched
 from mflno.active.conditioned import Conditioned
 from mflno.active.coreset import CoreSet
 from mflno.active.cost import GainPerCost, Pick, annealed_costs
+from mflno.active.covariance import after_pending, conditioned_features, noise_floor
 from mflno.active.guard import Decision, Evidence, Guard, concordance
 from mflno.active.ivr import VarianceReduction
 from mflno.active.lcmd import LargestCluster
@@ -24,7 +25,7 @@ from mflno.active.shortlist import Shortlist
 from mflno.active.sobol import Sobol
 from mflno.active.stop import Budget, ErrorGoal, Verdict, error_ratios, expected_error
 from mflno.active.topb import TopB
-from mflno.active.view import Choice, View
+from mflno.active.view import Choice, View, nearest
 
 __all__ = [
     "CHOICES",
@@ -53,13 +54,17 @@ __all__ = [
     "VarianceReduction",
     "Verdict",
     "View",
+    "after_pending",
     "annealed_costs",
     "choice_named",
     "concordance",
+    "conditioned_features",
     "error_ratios",
     "expected_error",
     "grid_pool",
     "listed_pool",
+    "nearest",
+    "noise_floor",
     "refined",
     "scaled",
     "sobol_pool",

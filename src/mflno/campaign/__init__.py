@@ -4,11 +4,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mflno.campaign.campaign import Campaign
     from mflno.campaign.history import FitRecord, History, RoundRecord, read_campaign
     from mflno.campaign.plan import Plan, plan_of, read_plan
+    from mflno.campaign.runners import Elsewhere, Inline, Local, Pool, Runner
     from mflno.campaign.state import Run, State, advance, next_action, state_of
 
 _HOMES = {
+    "Runner": "runners",
+    "Pool": "runners",
+    "Local": "runners",
+    "Inline": "runners",
+    "Elsewhere": "runners",
+    "Campaign": "campaign",
     "FitRecord": "history",
     "History": "history",
     "Plan": "plan",
@@ -23,11 +31,17 @@ _HOMES = {
     "state_of": "state",
 }
 __all__ = [
+    "Campaign",
+    "Elsewhere",
     "FitRecord",
     "History",
+    "Inline",
+    "Local",
     "Plan",
+    "Pool",
     "RoundRecord",
     "Run",
+    "Runner",
     "State",
     "advance",
     "next_action",

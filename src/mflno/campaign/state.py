@@ -103,6 +103,10 @@ class State:
         asked = (run.level for run in self.runs.values() if run.round >= 0)
         return sum(self.costs[level] / self.costs[-1] for level in asked)
 
+    def name(self, place: int = 0) -> str:
+        """A name that no run has yet, so many places behind the last one."""
+        return f"{1 + place + max(map(int, self.runs), default=-1):04d}"
+
     @property
     def known(self) -> int:
         """Runs of the highest level with an output."""
@@ -249,7 +253,7 @@ def failed(state: State, event: Event) -> State:
 
 def lost(state: State, event: Event) -> State:
     """The output of a run is gone from the disk, or its worker is: it waits again."""
-    return changed(state, event, state="waiting")
+    return changed(state, event, state="asked" if event.get("elsewhere") else "waiting")
 
 
 def told(state: State, event: Event) -> State:
@@ -257,7 +261,7 @@ def told(state: State, event: Event) -> State:
     run = state.runs.get(event["run"])
     if run is None:
         run = Run(event["run"], tuple(event["case"]), event["level"], round=-1)
-    run = replace(run, state="done", cost=event.get("cost", 0.0))
+    run = replace(run, state="done", cost=event["cost"], attempt=event["attempt"])
     return replace(state, runs={**state.runs, run.name: run}, stopped="")
 
 
