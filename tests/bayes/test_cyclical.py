@@ -46,10 +46,12 @@ def test_variance_at_each_draw_is_that_of_the_recursion():
 
 def test_descent_part_has_no_noise():
     start = torch.ones(5, 2).double()
-    sampler = CyclicalSGLD(5, 100, 0.1, 1.0, cycles=1, share=0.99, collect=CycleEnds(1, 2, 2))
-    draws = sample(sampler, bowl, start)
-    quiet = draws.theta[draws.step == 98]
-    assert torch.equal(quiet, quiet[:1].expand_as(quiet))
+    sampler = CyclicalSGLD(5, 100, 0.1, 1.0, cycles=2, share=0.8)
+    energy = sample(sampler, bowl, start).trace.energy[:, 0]
+    assert torch.equal(energy[:41], energy[:41, :1].expand(-1, 5))
+    assert float(energy[41].std()) > 0
+    # the next cycle descends from where each chain came to, each by the same factor
+    torch.testing.assert_close(energy[90] / energy[50], (energy[90] / energy[50])[:1].expand(5))
 
 
 def test_restarts_visit_both_modes_and_one_long_cycle_does_not():
@@ -68,7 +70,22 @@ def test_restarts_visit_both_modes_and_one_long_cycle_does_not():
     assert stayed == 0
 
 
+def test_draws_are_spread_over_the_sampling_part_of_each_cycle():
+    sampler = CyclicalSGLD(chains=1, steps=398, cycles=4, share=0.7)
+    assert (sampler.length, sampler.quiet, sampler.sampling) == (100, 70, 28)
+    draws = sample(sampler, bowl, torch.ones(1, 2).double())
+    assert draws.step.tolist() == [82, 91, 100, 182, 191, 200, 282, 291, 300, 380, 389, 398]
+
+
+@pytest.mark.parametrize("ends", [CycleEnds(4, 3, 10), CycleEnds(4, 21, 1), CycleEnds(3, 1, 1)])
+def test_states_of_the_descent_are_no_draws(ends):
+    with pytest.raises(ArgumentError, match=r"CyclicalSGLD\.collect"):
+        CyclicalSGLD(steps=400, cycles=4, share=0.8, collect=ends)
+
+
 def test_cycles_without_sampling_are_refused():
+    with pytest.raises(ArgumentError, match="steps"):
+        CyclicalSGLD(steps=8, cycles=4)
     with pytest.raises(ArgumentError, match="share"):
         CyclicalSGLD(share=1.0)
     with pytest.raises(ArgumentError, match="cycles"):

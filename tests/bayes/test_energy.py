@@ -45,6 +45,16 @@ def test_gaussian_energy_is_minus_log_likelihood_and_fair_in_batches():
     torch.testing.assert_close((halves[0] + halves[1]) / 2, wanted)
 
 
+def test_rows_may_have_targets_of_their_own():
+    generator = torch.Generator().manual_seed(0)
+    guess, truth = torch.randn(2, 3, 5, 2, 9, generator=generator).double().unbind(0)
+    one = torch.cat([relative_loss(guess[k, None], truth[k]) for k in range(3)])
+    torch.testing.assert_close(relative_loss(guess, truth), one)
+    settings = {"sigma": 0.7, "cases": 10}
+    one = torch.cat([gaussian_energy(guess[k, None], truth[k], **settings) for k in range(3)])
+    torch.testing.assert_close(gaussian_energy(guess, truth, **settings), one)
+
+
 def test_gaussian_prior_is_minus_log_density():
     theta = torch.randn(3, 6, generator=torch.Generator().manual_seed(0))
     law = torch.distributions.Normal(0.5, 2.0)

@@ -159,6 +159,17 @@ def test_a_resumed_run_is_bit_equal_to_an_uninterrupted_one(rule, chains, stop, 
         assert torch.equal(getattr(whole.trace, name), getattr(pieces.trace, name))
 
 
+def test_a_run_goes_forward_to_its_end_and_only_then_gives_draws():
+    ladder = sampler()
+    run = ladder.start(torch.zeros(3, 2), cases=7, generator=seeded())
+    run = ladder.proceed(spread_out, run, until=20, show=False)
+    with pytest.raises(ArgumentError, match=r"proceed\(\.\.\., until=60\)"):
+        ladder.finish(spread_out, run)
+    for until in (19, 61):
+        with pytest.raises(ArgumentError, match="goes forward"):
+            ladder.proceed(spread_out, run, until=until, show=False)
+
+
 def test_a_run_of_another_format_is_refused():
     ladder = sampler()
     arrays, facts = run_arrays(ladder.start(torch.zeros(3, 2), cases=7, generator=seeded()))

@@ -86,6 +86,23 @@ def test_covariance_on_a_quadratic_is_that_of_the_stationary_path():
     assert draws.chain.unique().tolist() == list(range(chains))
 
 
+def test_a_path_that_broke_on_its_way_gives_no_draws():
+    """The second chain drifts over the edge after some forty moves."""
+
+    def edge(theta, batch):
+        return torch.where(theta[:, 0] > 1, torch.nan, -theta.sum(-1))
+
+    path = DeepEnsemble(
+        2, 60, 0.01, drift=Drift(weight=0.0), schedule=Constant(), collect=All(0.0, 1)
+    )
+    start = torch.tensor([[-3.0, 0.0], [0.6, 0.0]]).double()
+    draws = SWAG(path, rank=5).sample(
+        edge, start, cases=1, generator=torch.Generator().manual_seed(0), show=False
+    )
+    assert 30 < int(draws.trace.healthy[:, 0, 1].sum()) < 60
+    assert draws.chain.unique().tolist() == [0]
+
+
 def test_more_rank_than_iterates_is_refused():
     with pytest.raises(ArgumentError, match="rank"):
         IterateLaw.of(normal(5, 2), 6)

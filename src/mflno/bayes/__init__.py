@@ -27,7 +27,7 @@ from mflno.bayes.conformal import (
 from mflno.bayes.convergence import Mixing, chains_of, mixing
 from mflno.bayes.cyclical import CycleEnds, CyclicalSGLD
 from mflno.bayes.diagnose import Diagnosis, diagnosis
-from mflno.bayes.draws import Draws, Energy, Inference, Trace
+from mflno.bayes.draws import Draws, Energy, Inference, Trace, last_states
 from mflno.bayes.energy import gaussian_energy, gaussian_prior, relative_loss
 from mflno.bayes.engine import Captured, Compiled, Eager, Engine
 from mflno.bayes.ensemble import ADAM, DeepEnsemble
@@ -114,6 +114,7 @@ __all__ = [
     "gaussian_prior",
     "jackknife_band",
     "jackknife_minmax_band",
+    "last_states",
     "linear_posterior",
     "mean_score",
     "mixing",

@@ -99,7 +99,7 @@ class CyclicalSGLD:
         temperature: τ while sampling.
         cycles: How many restarts.
         share: Part of each cycle that descends without noise.
-        collect: Which states become draws; the ends of the cycles.
+        collect: Which states become draws; `None` takes three over each sampling part.
         drift: How a gradient becomes a push.
         batch: Cases of one mini-batch; `None` takes all.
         engine: How a step is carried out.
@@ -130,17 +130,47 @@ class CyclicalSGLD:
         if not 0 <= self.share < 1:
             rule, remedy = "in [0, 1)", "leave part of the cycle to sampling"
             raise ArgumentError("CyclicalSGLD.share", rule, self.share, remedy)
+        if self.sampling < 1:
+            rule, remedy = "enough for each cycle to sample", "raise it, or lower share"
+            raise ArgumentError("CyclicalSGLD.steps", rule, self.steps, remedy)
+        # A state of the noiseless part is a point of a descent, no draw.
+        back = (self.ends.kept_each - 1) * self.ends.thin
+        if self.ends.cycles != self.cycles or back >= self.sampling:
+            rule = f"must keep the last {self.sampling} states of {self.cycles} cycles or fewer"
+            remedy = "pass None, or lower kept_each * thin"
+            raise ArgumentError("CyclicalSGLD.collect", rule, self.collect, remedy)
+
+    @property
+    def length(self) -> int:
+        """Iterations of one cycle; the last one may be shorter."""
+        return math.ceil(self.steps / self.cycles)
+
+    @property
+    def quiet(self) -> int:
+        """Iterations of a cycle without noise."""
+        return math.ceil(self.share * self.length)
+
+    @property
+    def sampling(self) -> int:
+        """Iterations with noise in the shortest cycle, the last."""
+        return self.steps - (self.cycles - 1) * self.length - self.quiet
+
+    @property
+    def ends(self) -> CycleEnds:
+        """Which states become draws."""
+        kept, thin = min(3, self.sampling), max(1, self.sampling // 3)
+        return self.collect or CycleEnds(self.cycles, kept, thin)
 
     @property
     def run(self) -> Independent:
         """The run behind it, for one that is stopped and resumed."""
-        length = math.ceil(self.steps / self.cycles)
-        quiet = math.ceil(self.share * length)
-        step = CyclicalMove(self.step_size, self.temperature, length, quiet, self.drift)
+        step = CyclicalMove(
+            self.step_size, self.temperature, self.length, self.quiet, self.drift
+        )
         return Independent(
             step, self.chains, self.steps, self.step_size, self.temperature,
             schedule=Cyclical(self.cycles), batch=self.batch,
-            collect=self.collect or CycleEnds(self.cycles), engine=self.engine,
+            collect=self.ends, engine=self.engine,
         )  # fmt: skip
 
     def sample(

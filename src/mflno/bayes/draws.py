@@ -21,6 +21,8 @@ class Energy(Protocol):
 
     `batch` holds the indices of the cases to look at, `None` means all of them. A row's
     energy depends on that row alone, so the gradient of the sum is each chain's gradient.
+    It is always given the whole buffer, so ladders may have data of their own: row r belongs
+    to ladder r // K. All ladders look at the same case numbers.
     """
 
     def __call__(
@@ -150,6 +152,37 @@ class Inference(Protocol):
             show: Whether a progress line may be drawn.
         """
         ...
+
+
+def last_states(draws: Draws, otherwise: Float[Tensor, "R P"]) -> Float[Tensor, "R P"]:
+    """Where each chain of a run ended, to start the next one from.
+
+    Args:
+        draws: A run's draws; those after its last move are taken, by ladder and chain.
+        otherwise: One row a chain; kept where the run left no such draw, because the chain
+            was not finite or is not collected.
+
+    Example:
+        >>> from mflno.bayes import DeepEnsemble
+        >>> bowl = lambda theta, batch: theta.square().sum(-1)
+        >>> fit, draw = DeepEnsemble(2, 100, 0.05), torch.Generator().manual_seed(0)
+        >>> draws = fit.sample(bowl, torch.ones(4, 3), cases=1, generator=draw, show=False)
+        >>> float(last_states(draws, torch.ones(4, 3)).abs().max()) < 0.1
+        True
+    """
+    ended = draws.where(draws.step == draws.step.amax())
+    rows = ended.ladder * len(draws.trace.temperature) + ended.chain
+    if len(rows.unique()) < len(rows):
+        rule, came = "must have one last state a chain", f"{len(rows)} draws"
+        remedy = "go on from the states of the descent, not from draws around them"
+        raise ArgumentError("last_states.draws", rule, came, remedy)
+    if int(rows.amax()) >= len(otherwise) or ended.theta.shape[1] != otherwise.shape[1]:
+        rule = "must have a row for each chain, as many parameters wide as the draws"
+        came, remedy = tuple(otherwise.shape), "pass starts for every ladder and chain"
+        raise ArgumentError("last_states.otherwise", rule, came, remedy)
+    states = otherwise.detach().clone()
+    states[rows] = ended.theta.to(states)
+    return states
 
 
 def ladders_of(place: str, theta0: Float[Tensor, "R P"], chains: int) -> int:

@@ -1,6 +1,8 @@
 """Energies as pure functions of predictions and targets; no operator is known here.
 
-Both give one number a chain. A caller closes over its model and its data:
+Both give one number a chain. Targets are shared by all rows, or given for each row, as where
+several ladders with data of their own share one buffer. A caller closes over its model and
+its data:
 
     def energy(theta, batch):
         chosen = slice(None) if batch is None else batch
@@ -16,7 +18,10 @@ from mflno.shapes import Float
 
 
 def relative_loss(
-    predictions: Float[Tensor, "K B *F"], targets: Float[Tensor, "B *F"], *, order: float = 2.0
+    predictions: Float[Tensor, "K B *F"],
+    targets: Float[Tensor, "B *F"] | Float[Tensor, "K B *F"],
+    *,
+    order: float = 2.0,
 ) -> Float[Tensor, " K"]:
     """The paper's loss: the mean over cases of |prediction - target|_p / |target|_p.
 
@@ -25,21 +30,22 @@ def relative_loss(
 
     Args:
         predictions: Of every chain.
-        targets: What the solver gave; no case may be zero throughout.
+        targets: What the solver gave, for all rows or each; no case may be zero throughout.
         order: The p of the norm.
 
     Example:
         >>> relative_loss(torch.ones(1, 2, 3), torch.full((2, 3), 2.0))
         tensor([0.5000])
     """
-    error = (predictions - targets).flatten(2)
-    size = torch.linalg.vector_norm(targets.flatten(1), order, dim=-1)
+    own = targets.expand(1, *targets.shape) if targets.ndim < predictions.ndim else targets
+    error = (predictions - own).flatten(2)
+    size = torch.linalg.vector_norm(own.flatten(2), order, dim=-1)
     return (torch.linalg.vector_norm(error, order, dim=-1) / size).mean(-1)
 
 
 def gaussian_energy(
     predictions: Float[Tensor, "K B *F"],
-    targets: Float[Tensor, "B *F"],
+    targets: Float[Tensor, "B *F"] | Float[Tensor, "K B *F"],
     *,
     sigma: float | Float[Tensor, ""],
     cases: int,
@@ -51,7 +57,7 @@ def gaussian_energy(
 
     Args:
         predictions: Of every chain.
-        targets: What the solver gave.
+        targets: What the solver gave, for all rows or each.
         sigma: Standard deviation of one error.
         cases: N, how many cases there are in all.
 
@@ -60,7 +66,7 @@ def gaussian_energy(
         tensor([6.])
     """
     squares = (predictions - targets).flatten(1).square().sum(-1)
-    return squares * (cases / len(targets)) / (2 * sigma**2)
+    return squares * (cases / predictions.shape[1]) / (2 * sigma**2)
 
 
 def gaussian_prior(

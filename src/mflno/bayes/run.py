@@ -36,6 +36,9 @@ class Run:
 def proceed(run: Run, step: Step, *, until: int, collect: Collection, show: bool = True) -> Run:
     """The run after it has come to `until` moves; keeps the states that are due on the way."""
     state, steps = run.state, len(run.info.energy)
+    if not state.step <= until <= steps:
+        rule, remedy = f"from {state.step} to {steps}", "a run goes forward, up to its steps"
+        raise ArgumentError("proceed.until", rule, until, remedy)
     ladders, chains = run.info.energy.shape[1:]
     kept, often = dict(run.kept), max(1, steps // 100)
     with progress("sampling", steps, show=show) as line:
@@ -79,6 +82,9 @@ def finished(
 ) -> Draws:
     """The draws of a run that came to its end; states that were not finite are left out."""
     steps, ladders, chains = run.info.energy.shape
+    if run.state.step != steps:
+        rule, remedy = f"must have made all {steps} moves", f"proceed(..., until={steps}) first"
+        raise ArgumentError("finish.run", rule, run.state.step, remedy)
     with torch.no_grad():
         last = energy(run.state.theta, None) + run.state.theta.sum(-1)
     healthy = torch.cat([run.info.healthy, last.isfinite().view(1, ladders, chains)])

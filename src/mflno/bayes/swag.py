@@ -119,7 +119,8 @@ class SWAG:
         for row in range(len(theta0)):
             ladder, chain = divmod(row, self.chains)
             mine = path.where((path.ladder == ladder) & (path.chain == chain))
-            if len(mine):
+            # a path that broke on its way has no plateau
+            if len(mine) and int(mine.step.amax()) == self.path.steps:
                 parts.append((self._drawn(mine, own), ladder, chain))
         count = torch.full((self.draws,), 1, device=theta0.device)
         theta = torch.cat([states for states, _, _ in parts])
