@@ -1,11 +1,12 @@
 """How far networks are from their data: an energy, and residuals for Gauss-Newton steps."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from mflno.multifidelity.jacobian import jacobian
+from mflno.operators import chain_forward
 from mflno.shapes import Float, Int
 
 
@@ -17,7 +18,7 @@ class Misfit:
     ratio is that of physical trajectories. Data are shared by all rows, or have one set a row.
 
     Attributes:
-        forward: (theta "R P", inputs, grid) -> "R N O T".
+        module: The network.
         inputs: Normalised channels.
         targets: Normalised trajectories.
         size: |u|_p of each trajectory, over the normalising spread.
@@ -25,12 +26,16 @@ class Misfit:
         order: p.
     """
 
-    forward: Callable[[Tensor, Tensor, Tensor], Tensor]
+    module: nn.Module
     inputs: Float[Tensor, "*R N C T"]
     targets: Float[Tensor, "*R N O T"]
     size: Float[Tensor, "*R N O"]
     grid: Float[Tensor, " T"]
     order: float = 2.0
+
+    def forward(self, theta: Tensor, inputs: Tensor, grid: Tensor) -> Tensor:
+        """The answers of each row, normalised."""
+        return chain_forward(self.module)(theta, inputs, grid)
 
     @property
     def cases(self) -> int:
@@ -51,6 +56,14 @@ class Misfit:
     def residuals(self, theta: Float[Tensor, "R P"]) -> Float[Tensor, "R N O T"]:
         """Errors whose sum of squares is the mean square of the relative errors."""
         return (self.forward(theta, self.inputs, self.grid) - self.targets) * self.weight
+
+    def linearised(
+        self, theta: Float[Tensor, "R P"]
+    ) -> tuple[Float[Tensor, "R N O T"], Float[Tensor, "R P N O T"]]:
+        """Residuals and their derivatives by the parameters."""
+        answer, slopes = jacobian(self.module, theta, self.inputs, self.grid)
+        weight = self.weight
+        return (answer - self.targets) * weight, slopes.mul_(weight.unsqueeze(-4))
 
     @property
     def weight(self) -> Float[Tensor, "*R N O 1"]:

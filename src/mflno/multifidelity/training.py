@@ -15,7 +15,7 @@ from mflno.multifidelity.learnt import Learnt
 from mflno.multifidelity.lessons import Lesson
 from mflno.multifidelity.misfit import Misfit
 from mflno.multifidelity.normalising import Normalising
-from mflno.operators import Packing, Spectrum, chain_forward
+from mflno.operators import Packing, Spectrum
 from mflno.seeds import torch_stream
 from mflno.shapes import Float
 
@@ -102,9 +102,8 @@ class Trainer:
         else:
             stacks = [tensor(np.stack(part)) for part in zip(*sets, strict=True)]
             parts = [each.repeat_interleave(self.inference.chains, 0) for each in stacks]
-        forward = chain_forward(module.to(self.device))
         grid = torch.as_tensor(lessons[0].grid, dtype=self.dtype, device=self.device)
-        return Misfit(forward, *parts, grid=grid, order=self.order)
+        return Misfit(module.to(self.device), *parts, grid=grid, order=self.order)
 
     def packed(
         self,
