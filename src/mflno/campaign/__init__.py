@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mflno.campaign.campaign import Campaign
     from mflno.campaign.history import FitRecord, History, RoundRecord, read_campaign
-    from mflno.campaign.plan import Plan, plan_of, read_plan
+    from mflno.campaign.plan import Plan, amended, plan_of, read_plan
+    from mflno.campaign.predictions import write_prediction
     from mflno.campaign.runners import Elsewhere, Inline, Local, Pool, Runner
     from mflno.campaign.state import Run, State, advance, next_action, state_of
+    from mflno.campaign.tables import read_told
 
 _HOMES = {
+    "amended": "plan",
+    "write_prediction": "predictions",
+    "read_told": "tables",
     "Runner": "runners",
     "Pool": "runners",
     "Local": "runners",
@@ -44,11 +49,14 @@ __all__ = [
     "Runner",
     "State",
     "advance",
+    "amended",
     "next_action",
     "plan_of",
     "read_campaign",
     "read_plan",
+    "read_told",
     "state_of",
+    "write_prediction",
 ]
 
 

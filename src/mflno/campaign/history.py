@@ -41,8 +41,9 @@ class FitRecord:
         seconds: How long it took.
         surrogate: Its file; None when that is gone.
         method: What was fitted.
-        expected: Relative error expected at the plan's quantile of the box; None while too
-            little is known to tell.
+        expected: Relative error expected at the plan's quantile of the box, where the plan
+            has a goal, else at 95 %; None while too little is known to tell.
+        error: The surrogate's own `expected_error`: `mean`, `low`, `high`, `most`.
         verdict: The same in words.
         met: Whether the goal is met.
         left_out: Leave-one-out: lists `cases`, `spread`, `error`, where there is one.
@@ -56,6 +57,7 @@ class FitRecord:
     surrogate: Path | None
     method: str = ""
     expected: float | None = None
+    error: Mapping[str, float] = field(default_factory=dict)
     verdict: str = ""
     met: bool = False
     left_out: Mapping[str, Any] = field(default_factory=dict)
@@ -234,6 +236,7 @@ def fit_in(path: Path, number: int, event: Event) -> FitRecord:
         surrogate=file if file.exists() else None,
         method=event.get("method", ""),
         expected=event.get("expected"),
+        error=event.get("error", {}),
         verdict=event.get("verdict", ""),
         met=event.get("met", False),
         left_out=event.get("left_out", {}),

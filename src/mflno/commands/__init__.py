@@ -1,9 +1,15 @@
 """One file a command: `HELP`, `configure(parser)`, `run(arguments) -> exit status`."""
 
 COMMANDS: dict[str, str] = {
+    "ask": "the next cases, for runs that are made elsewhere",
     "bench": "speed, side by side with the published formulation",
     "demo": "learn a damped oscillator and show the picture",
+    "predict": "trajectories with bands, from a campaign or a surrogate's file",
     "problems": "list the built-in problems, their parameters, levels and costs",
+    "run": "choose and solve expensive runs; the same line again resumes",
+    "report": "one self-contained page of a campaign, and its figures as files",
     "sample": "solve many cases of one level into a file",
+    "status": "how a campaign stands",
+    "tell": "take runs that were made elsewhere",
 }
 """Name of each command and what it does; the module of the same name does it."""
