@@ -1,1 +1,6 @@
-"""Journal or study to figures and one self-contained page."""
+"""Figures, and one self-contained page, of a campaign or a study."""
+
+from mflno.report.html import page_text, write_page
+from mflno.report.writing import Written, write_report
+
+__all__ = ["Written", "page_text", "write_page", "write_report"]
