@@ -159,11 +159,11 @@ def cluster_of(kind: str, slots: int, options: dict[str, Any]) -> Any:  # noqa: 
         rule = f"must be one of {', '.join(CLUSTERS)}"
         raise ArgumentError("Dask.cluster", rule, repr(kind), "or pass an address")
     try:
-        import dask_jobqueue
+        from dask_jobqueue.pbs import PBSCluster
+        from dask_jobqueue.slurm import SLURMCluster
     except ImportError as error:
         raise MissingExtra("dask_jobqueue", extra="dask", purpose=f"{kind} jobs") from error
-    makes = {"slurm": dask_jobqueue.SLURMCluster, "pbs": dask_jobqueue.PBSCluster}
-    words = {"cores": 1, "processes": 1, "memory": "4GB"}
-    cluster = makes[kind](**{**words, **options})
+    make: Any = {"slurm": SLURMCluster, "pbs": PBSCluster}[kind]
+    cluster = make(**{"cores": 1, "processes": 1, "memory": "4GB", **options})
     cluster.scale(jobs=slots)
     return cluster

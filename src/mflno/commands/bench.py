@@ -1,14 +1,33 @@
-"""`mflno bench`: speed, side by side with the published formulation."""
+"""`mflno bench`: speed beside the published formulation, and choices beside each other."""
 
 import argparse
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mflno.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from mflno.study.choices import Cell
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument("what", choices=["layer", "growth"], help="what to measure")
+    parser.add_argument("what", choices=["layer", "growth", "choices"], help="what")
     parser.add_argument("--repeats", type=int, default=15, help="timed passes of each row")
+    words = {
+        "problem": "lorenz duffing", "choice": "auto topb random maximin", "method": "auto",
+        "start": "random",
+    }  # fmt: skip
+    for name, default in words.items():
+        text = f"of choices, one or more (default {default})"
+        parser.add_argument(f"--{name}", nargs="+", default=default.split(), help=text)
+    for name, number in {"seeds": 5, "budget": 9, "batch": 2}.items():
+        text = f"of choices (default {number})"
+        parser.add_argument(f"--{name}", type=int, default=number, help=text)
+    parser.add_argument("--pool", default="study", help="of choices (default study)")
+    parser.add_argument("--out", metavar="FILE", help="of choices: JSON lines, resumable")
     parser.add_argument("--json", action="store_true", help="print JSON lines")
 
 
@@ -19,6 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mflno.study.bench_layer import comparison, growth, paper_sizes
 
     torch.set_num_threads(1)
+    if arguments.what == "choices":
+        return compare_choices(arguments)
     if arguments.what == "layer":
         show(comparison(paper_sizes(), arguments.repeats), as_json=arguments.json)
     else:
@@ -26,7 +47,38 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def show(rows: Iterable[Mapping[str, float | int | str]], *, as_json: bool) -> None:
+def cells_of(arguments: argparse.Namespace) -> "list[Cell]":
+    """The campaigns to compare; those that share fits stand together."""
+    from mflno.study.choices import Cell
+
+    words = {"budget": arguments.budget, "batch": arguments.batch, "pool": arguments.pool}
+    return [
+        Cell(problem, choice, seed, method, design=design, **words)
+        for problem in arguments.problem
+        for design in arguments.start
+        for method in arguments.method
+        for seed in range(arguments.seeds)
+        for choice in arguments.choice
+    ]
+
+
+def compare_choices(arguments: argparse.Namespace) -> int:
+    """Run what is not in the file yet, then print the table of all that is."""
+    from mflno.study.choices import compare, read_rows, table
+
+    if arguments.out is None:
+        raise ArgumentError("--out", "must be named", "nothing", "as --out choices.jsonl")
+    path = Path(arguments.out)
+    for row in compare(cells_of(arguments), path):
+        names = "problem", "method", "choice", "seed", "runs", "mean", "max"
+        if not arguments.json:
+            print(" ".join(f"{row[name]:.3g}" if name in names[5:] else f"{row[name]}"
+                           for name in names), flush=True)  # fmt: skip
+    show(table(read_rows(path)), as_json=arguments.json)
+    return 0
+
+
+def show(rows: Iterable[Mapping[str, float | int | str | None]], *, as_json: bool) -> None:
     """Print each row as JSON or as aligned columns."""
     head: tuple[str, ...] = ()
     for row in rows:
