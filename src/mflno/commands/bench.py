@@ -85,8 +85,16 @@ def show(rows: Iterable[Mapping[str, float | int | str | None]], *, as_json: boo
         if as_json:
             print(json.dumps(row), flush=True)
             continue
+        wide = {name: max(13, len(name)) for name in row}
         if tuple(row) != head:
             head = tuple(row)
-            print("  ".join(f"{name:>13}" for name in head))
-        cells = (f"{v:13.4g}" if isinstance(v, float) else f"{v:>13}" for v in row.values())
+            print("  ".join(f"{name:>{wide[name]}}" for name in head))
+        cells = (f"{cell_of(value):>{wide[name]}}" for name, value in row.items())
         print("  ".join(cells), flush=True)
+
+
+def cell_of(value: float | int | str | None) -> str:
+    """One cell of a table."""
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
