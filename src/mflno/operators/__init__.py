@@ -22,6 +22,7 @@ from mflno.operators.network import (
     identity,
 )
 from mflno.operators.packing import Packing, chain_forward
+from mflno.operators.quadrature import extrapolation, gauss
 from mflno.operators.spectrum import Spectrum
 
 RULES = {"causal": Causal, "residue": Residue, "published": Published}
@@ -47,6 +48,8 @@ __all__ = [
     "causal_convolution",
     "chain_forward",
     "count_parameters",
+    "extrapolation",
+    "gauss",
     "identity",
     "paper_deeponet",
     "published_response",

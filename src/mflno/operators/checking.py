@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from mflno.errors import ArgumentError
+from mflno.operators.quadrature import EARLY
 
 
 def check_operator_input(owner: str, inputs: Tensor, grid: Tensor, weight: Tensor) -> None:
@@ -50,9 +51,9 @@ def _check_shapes(owner: str, inputs: Tensor, grid: Tensor, weight: Tensor) -> N
         raise ArgumentError(
             f"{owner}.grid", rule, tuple(grid.shape), "pass the inputs' own grid"
         )
-    if grid.shape[0] < 8:
-        remedy = "sample the signal more finely"
-        raise ArgumentError(f"{owner}.grid", "needs at least 8 times", grid.shape[0], remedy)
+    if grid.shape[0] < EARLY:
+        rule, remedy = f"needs at least {EARLY} times", "sample the signal more finely"
+        raise ArgumentError(f"{owner}.grid", rule, grid.shape[0], remedy)
 
 
 def _check_values(owner: str, inputs: Tensor, grid: Tensor) -> None:

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from mflno.operators.exponentials import exponentials
-from mflno.operators.quadrature import EARLY
-from mflno.operators.response import STRETCH, Factors, count_stretches, response
-from mflno.operators.tables import Tables, tables
+from mflno.operators.quadrature import EARLY, OFFSETS
+from mflno.operators.response import STRETCH, Factors, count_stretches, late_kernel, response
+from mflno.operators.tables import tables
 from mflno.shapes import Float
 
 
@@ -28,6 +28,10 @@ class Pair(NamedTuple):
         (a, b), (c, d) = self, other
         return Pair(torch.addcmul(a * c, b, d, value=-1), torch.addcmul(a * d, b, c))
 
+    def stacked(self, dim: int) -> Tensor:
+        """Real and minus the imaginary part, such that products with waves give Re Σ."""
+        return torch.cat([self.real, -self.imag], dim=dim)
+
 
 def causal_convolution(
     signal: Float[Tensor, "*K I N T"],
@@ -40,8 +44,11 @@ def causal_convolution(
 
     `initial` adds the homogeneous response Re Σ_ik c_iok v_i(0) e^{μ_iok t}.
     """
-    made = kernel_factors(poles, residues, step, signal.shape[-1], signal.dtype, initial)
-    return response(signal, made)
+    points, dtype = signal.shape[-1], signal.dtype
+    total = response(signal, kernel_factors(poles, residues, step, points, dtype))
+    if initial is None:
+        return total
+    return total + homogeneous(signal[..., 0], poles, initial, step, points)
 
 
 def kernel_factors(
@@ -50,54 +57,57 @@ def kernel_factors(
     step: Float[Tensor, ""],
     points: int,
     dtype: torch.dtype,
-    initial: Float[Tensor, "*K I O M 2"] | None = None,
 ) -> Factors:
     """The factors of the kernel for a grid of so many points."""
     constant = tables(dtype, poles.device)
+    nodes, near, far = waves(poles, step, points, constant.nodes, EARLY - len(OFFSETS) + 1)
+    near, far = near.to(dtype), far.to(dtype)
+    weight = Pair(*(each[..., None] for each in outputs_first(residues.double() * step)))
+    b = Pair(*(nodes @ constant.weights.mT).unbind(-3)).times(weight)
+    b = Pair(b.real.to(dtype), b.imag.to(dtype))
+
+    few = near[..., : EARLY + 1].flatten(-3, -2)
+    moments = (b.stacked(-2).mT @ few).flatten(-2)
+    terms = b.times(Pair(*near[..., : len(OFFSETS)].unbind(-3)))
+    last = Pair(terms.real.sum(-1)[..., None], terms.imag.sum(-1)[..., None])
+    left = last.times(Pair(*far.unbind(-3))).stacked(-2)
+    return Factors(left, near.flatten(-3, -2), moments @ constant.early.mT)
+
+
+def homogeneous(
+    start: Float[Tensor, "*K I N"],
+    poles: Float[Tensor, "*K I O M 2"],
+    initial: Float[Tensor, "*K I O M 2"],
+    step: Float[Tensor, ""],
+    points: int,
+) -> Float[Tensor, "*K O N T"]:
+    """Re Σ_ik c_iok v_i(0) e^{μ_iok t}."""
+    none = torch.empty(0, dtype=torch.float64, device=poles.device)
+    _, near, far = waves(poles, step, points + EARLY, none, 0)
+    size = Pair(*(each[..., None].to(start.dtype) for each in outputs_first(initial)))
+    left = size.times(Pair(*far.to(start.dtype).unbind(-3))).stacked(-2)
+    kernel = late_kernel(left, near.flatten(-3, -2).to(start.dtype))[..., :points]
+    return start.mT.unsqueeze(-3) @ kernel
+
+
+def waves(
+    poles: Float[Tensor, "*K I O M 2"],
+    step: Float[Tensor, ""],
+    points: int,
+    nodes: Float[Tensor, " g"],
+    since: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """e^{μt} at the nodes, within a stretch, and where each stretch starts, since a time."""
     count = count_stretches(points)
     stretch = torch.arange(STRETCH, device=poles.device, dtype=torch.float64)
-    far = STRETCH * torch.arange(count, device=poles.device, dtype=torch.float64)
-    real, imag = _outputs_first(poles * step)
-    times = torch.cat([constant.nodes, stretch, far])
-    sizes = [len(constant.nodes), STRETCH, count]
-    nodes, near, far = exponentials(real.double(), imag.double(), times).split(sizes, dim=-1)
-    near, far = near.to(dtype), far.to(dtype)
-
-    few = Pair(*near[..., : EARLY + 1].unbind(-3))
-    weight = Pair(*(each[..., None] for each in _outputs_first(residues.double() * step)))
-    late, early = _rows(nodes, weight, few, constant)
-    if initial is not None:
-        start = Pair(*(each[..., None].to(dtype) for each in _outputs_first(initial)))
-        late, early = _started(late, early, start.times(few))
-    last = Pair(*(each[..., None, :] for each in far.unbind(-3)))
-    left = Pair(*(each[..., None] for each in late)).times(last)
-    return Factors(torch.cat([left.real, -left.imag], dim=-3), near.flatten(-3, -2), early)
+    far = STRETCH * torch.arange(count, device=poles.device, dtype=torch.float64) + since
+    times = torch.cat([nodes, stretch, far])
+    sizes = [len(nodes), STRETCH, count]
+    real, imag = outputs_first(poles * step)
+    near = exponentials(real.double(), imag.double(), times).split(sizes, dim=-1)
+    return near[0], near[1], near[2]
 
 
-def _rows(
-    nodes: Float[Tensor, "*m 2 M g"], weight: Pair, few: Pair, constant: Tables
-) -> tuple[Pair, Tensor]:
-    """The six rows of the quadrature: each mode's at time 4, and the sum's before it."""
-    whole = Pair(*(nodes @ constant.weights.mT).unbind(-3)).times(weight)
-    dtype = few.real.dtype
-    whole = Pair(*(each[..., None].to(dtype) for each in whole))
-    terms = whole.times(Pair(*(each[..., None, :] for each in few)))
-    terms = Pair(*(each.flatten(-2) for each in terms))
-    early = terms.real.sum(-2) @ constant.early.mT
-    late = Pair(*(each @ constant.late.mT for each in terms))
-    return late, early.unflatten(-1, (-1, EARLY))
-
-
-def _started(late: Pair, early: Tensor, start: Pair) -> tuple[Pair, Tensor]:
-    """Row 1, which answers the first value, with the homogeneous response in it."""
-
-    def added(values: Tensor, dim: int, extra: Tensor) -> Tensor:
-        head, row, rest = values.split([1, 1, values.shape[dim] - 2], dim=dim)
-        return torch.cat([head, row + extra, rest], dim=dim)
-
-    late = Pair(*(added(v, -1, e[..., EARLY:]) for v, e in zip(late, start, strict=True)))
-    return late, added(early, -2, start.real[..., :EARLY].sum(-2)[..., None, :])
-
-
-def _outputs_first(pairs: Float[Tensor, "*K I O M 2"]) -> Pair:
+def outputs_first(pairs: Float[Tensor, "*K I O M 2"]) -> Pair:
+    """Real and imaginary parts, "*K O I M"."""
     return Pair(*(each.contiguous() for each in pairs.transpose(-4, -3).unbind(-1)))

@@ -1,8 +1,9 @@
 """Causal convolution of many signals with many kernels, by zero-padded real FFT.
 
 The product of spectra is summed over the input channel frequency by frequency: in a few
-elementwise passes where channels are few, as one small matrix product a frequency where they
-are many. Signals go through in blocks of cases, so that only a block's spectra exist at once.
+elementwise passes where channels are few; where they are many, as one small matrix product a
+frequency, of spectra laid out by frequency. Signals go through in blocks of cases, so that only
+a block's spectra exist at once.
 """
 
 from typing import Any, NamedTuple
@@ -11,12 +12,15 @@ import torch
 from scipy.fft import next_fast_len
 from torch import Tensor
 
+from mflno.operators.quadrature import EARLY
 from mflno.shapes import Complex, Float
 
 WIDE = 64
 """Pairs of channels from which on a matrix product a frequency is the faster one."""
 BLOCK_BYTES = 2**18
 """Spectra of one block of cases on a CPU: a cache holds it, with room for the rest."""
+WIDE_BYTES = 2**23
+"""The same where each block has to be laid out by frequency, which few large blocks do best."""
 
 
 def padded(points: int) -> int:
@@ -37,17 +41,24 @@ def restored(spectrum: Complex[Tensor, "*m F"], points: int) -> Float[Tensor, "*
     return torch.fft.irfft(spectrum, padded(points))[..., :points]
 
 
+def is_wide(kernel: Float[Tensor, "*K O I T"]) -> bool:
+    """Whether matrix products are the faster way for so many channels."""
+    return kernel.shape[-3] * kernel.shape[-2] >= WIDE
+
+
+def by_frequency(spectrum: Complex[Tensor, "*K a b F"]) -> Complex[Tensor, "*K F a b"]:
+    """One matrix a frequency, each contiguous."""
+    return spectrum.movedim(-1, -3).contiguous()
+
+
 def product(
     left: Complex[Tensor, "*K O I F"], right: Complex[Tensor, "*K I N F"]
 ) -> Complex[Tensor, "*K O N F"]:
     """Σ_i left_oi right_in at each frequency."""
-    outputs, inputs = left.shape[-3:-1]
-    if outputs * inputs >= WIDE:
-        turn = lambda value: value.movedim(-1, -3).contiguous()
-        return (turn(left) @ turn(right)).movedim(-3, -1)
-    total = left[..., :, 0, None, :] * right[..., None, 0, :, :]
-    for i in range(1, inputs):
-        total.addcmul_(left[..., :, i, None, :], right[..., None, i, :, :])
+    lefts, rights = left.unsqueeze(-2).unbind(-3), right.unsqueeze(-4).unbind(-3)
+    total = lefts[0] * rights[0]
+    for one, other in zip(lefts[1:], rights[1:], strict=True):
+        total.addcmul_(one, other)
     return total
 
 
@@ -57,13 +68,9 @@ def add_outer(
     right: Complex[Tensor, "*K I N F"],
 ) -> None:
     """Add Σ_n left_on right_in at each frequency, in place."""
-    outputs, inputs = total.shape[-3:-1]
-    if outputs * inputs >= WIDE:
-        turn = lambda value: value.movedim(-1, -3).contiguous()
-        total += (turn(left) @ turn(right).mT).movedim(-3, -1)
-        return
-    for n in range(left.shape[-2]):
-        total.addcmul_(left[..., :, None, n, :], right[..., None, :, n, :])
+    lefts, rights = left.unsqueeze(-3).unbind(-2), right.unsqueeze(-4).unbind(-2)
+    for one, other in zip(lefts, rights, strict=True):
+        total.addcmul_(one, other)
 
 
 def convolution(
@@ -72,7 +79,12 @@ def convolution(
     """Σ_i kernel_oi * signal_i of all cases, in operations that differentiate themselves."""
     points = signal.shape[-1]
     if not torch.compiler.is_compiling():
-        return restored(product(transformed(kernel), transformed(signal)), points)
+        left, right = transformed(kernel), transformed(signal)
+        if is_wide(kernel):
+            both = (by_frequency(left) @ by_frequency(right)).movedim(-3, -1)
+        else:
+            both = product(left, right)
+        return restored(both, points)
     # Compilers fuse real arithmetic only.
     a, b = (torch.view_as_real(transformed(value)) for value in (kernel, signal))
     a, b = a[..., None, :, :], b[..., None, :, :, :, :]
@@ -88,47 +100,93 @@ class Adjoint(NamedTuple):
     kernel: Float[Tensor, "*K O I T"]
 
 
-def blocks(signal: Float[Tensor, "*K I N T"], outputs: int, block_bytes: int) -> list[slice]:
-    """Slices of the cases; on an accelerator all of them at once."""
+def blocks(signal: Float[Tensor, "*K I N T"], block_bytes: int) -> list[slice]:
+    """Slices of the cases, all about as long; on an accelerator all of them at once."""
     cases, points = signal.shape[-2:]
     if signal.device.type != "cpu":
         return [slice(0, cases)]
     case = 2 * signal.element_size() * points * signal.shape[:-2].numel()
-    size = max(block_bytes // case, 1 if outputs < 8 else outputs)
+    count = min(cases, -(-cases * case // block_bytes))
+    size = -(-cases // count)
     return [slice(a, min(a + size, cases)) for a in range(0, cases, size)]
 
 
-def add_convolution(
-    total: Float[Tensor, "*K O N T"],
+def started(
+    signal: Float[Tensor, "*K I N T"], impulses: Float[Tensor, "*K I N d"]
+) -> Complex[Tensor, "*K I N F"]:
+    """Spectrum of the zero-padded signal with the impulses added to its first points."""
+    points, first = signal.shape[-1], impulses.shape[-1]
+    whole = signal.new_zeros(*signal.shape[:-1], padded(points))
+    whole[..., :points] = signal
+    whole[..., :first] += impulses
+    return torch.fft.rfft(whole)
+
+
+def beheaded(grad: Float[Tensor, "*K O N T"]) -> Complex[Tensor, "*K O N F"]:
+    """Conjugate spectrum of the zero-padded gradient without its early times."""
+    points = grad.shape[-1]
+    whole = grad.new_zeros(*grad.shape[:-1], padded(points))
+    whole[..., EARLY:points] = grad[..., EARLY:]
+    return torch.fft.rfft(whole).conj_physical_()
+
+
+def convolve(
     signal: Float[Tensor, "*K I N T"],
+    impulses: Float[Tensor, "*K I N d"],
     kernel: Float[Tensor, "*K O I T"],
-) -> None:
-    """Add the convolution in place, block by block."""
+) -> Float[Tensor, "*K O N T"]:
+    """The convolution of the signal with the impulses on it, block by block."""
     points = signal.shape[-1]
-    spectrum = transformed(kernel)
-    for block in blocks(signal, total.shape[-3], 2 * BLOCK_BYTES):
-        part = product(spectrum, transformed(signal[..., block, :]))
-        total[..., block, :] += restored(part, points)
+    lead = torch.broadcast_shapes(signal.shape[:-3], kernel.shape[:-3])
+    total = signal.new_empty(*lead, kernel.shape[-3], *signal.shape[-2:])
+    spectrum, wide = transformed(kernel), is_wide(kernel)
+    spectrum = by_frequency(spectrum) if wide else spectrum
+    for block in blocks(signal, WIDE_BYTES if wide else BLOCK_BYTES):
+        part = started(signal[..., block, :], impulses[..., block, :])
+        if wide:
+            part = (spectrum @ by_frequency(part)).movedim(-3, -1)
+        else:
+            part = product(spectrum, part)
+        total[..., block, :] = restored(part, points)
+    return total
 
 
 def convolution_adjoint(
     grad: Float[Tensor, "*K O N T"],
     signal: Float[Tensor, "*K I N T"],
+    impulses: Float[Tensor, "*K I N d"],
     kernel: Float[Tensor, "*K O I T"],
 ) -> Adjoint:
-    """The gradients by signal and kernel, block by block; leading axes as in `grad`.
+    """The gradients by signal and kernel at all but the early times, block by block.
 
     Both are correlations with the gradient: the conjugate of its spectrum multiplies, and the
-    products' conjugates are transformed back.
+    products' conjugates are transformed back. Leading axes are as in `grad`.
     """
-    points = signal.shape[-1]
-    spectrum = transformed(kernel).transpose(-3, -2)
-    lead, inputs, cases = grad.shape[:-3], signal.shape[-3], signal.shape[-2]
-    by_signal = grad.new_empty(*lead, inputs, cases, points)
-    total = spectrum.new_zeros(*lead, grad.shape[-3], inputs, spectrum.shape[-1])
-    for block in blocks(signal, grad.shape[-3], BLOCK_BYTES):
-        back = transformed(grad[..., block, :]).conj_physical_()
-        add_outer(total, back, transformed(signal[..., block, :]))
-        part = product(spectrum, back).conj_physical_()
-        by_signal[..., block, :] = restored(part, points)
+    points, wide = signal.shape[-1], is_wide(kernel)
+    by_signal = grad.new_empty(*grad.shape[:-3], *signal.shape[-3:])
+    spectrum = transformed(kernel)
+    if wide:
+        spectrum = by_frequency(spectrum)
+    total = spectrum.new_zeros(*grad.shape[:-3], *spectrum.shape[-3:])
+    multiply = _wide_product_adjoint if wide else _product_adjoint
+    for block in blocks(signal, WIDE_BYTES if wide else BLOCK_BYTES):
+        part = started(signal[..., block, :], impulses[..., block, :])
+        part = multiply(total, beheaded(grad[..., block, :]), part, spectrum)
+        by_signal[..., block, :] = restored(part.conj_physical_(), points)
+    total = total.movedim(-3, -1) if wide else total
     return Adjoint(by_signal, restored(total.conj_physical_(), points))
+
+
+def _product_adjoint(
+    total: Complex[Tensor, "*K O I F"], back: Tensor, signal: Tensor, spectrum: Tensor
+) -> Complex[Tensor, "*K I N F"]:
+    add_outer(total, back, signal)
+    return product(spectrum.transpose(-3, -2), back)
+
+
+def _wide_product_adjoint(
+    total: Complex[Tensor, "*K F O I"], back: Tensor, signal: Tensor, spectrum: Tensor
+) -> Complex[Tensor, "*K I N F"]:
+    back = by_frequency(back)
+    total += back @ by_frequency(signal).mT
+    return (spectrum.mT @ back).movedim(-3, -1)

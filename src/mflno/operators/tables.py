@@ -8,7 +8,7 @@ import torch
 from numpy import ndarray
 from torch import Tensor
 
-from mflno.operators.quadrature import gauss, rows_from_powers
+from mflno.operators.quadrature import early_from_moments, gauss, impulses
 from mflno.shapes import Float
 
 
@@ -18,14 +18,14 @@ class Tables(NamedTuple):
     Attributes:
         nodes: 1 - θ at the Gauss-Legendre nodes, in float64 always.
         weights: From the exponentials at the nodes to b_s, in float64 always.
-        late: From b_s e^{zn} to the six rows at time 4.
-        early: From b_s e^{zn} to the six rows at times 0 ... 3.
+        early: From the moments Re Σ β b_s e^{zn} to the kernel and the map at the early times.
+        impulses: From the first values to what is added to the first points.
     """
 
     nodes: Float[Tensor, " g"]
     weights: Float[Tensor, "s g"]
-    late: Float[Tensor, "r sn"]
-    early: Float[Tensor, "rt sn"]
+    early: Float[Tensor, "e sn"]
+    impulses: Float[Tensor, "d v"]
 
 
 @torch.compiler.assume_constant_result
@@ -40,7 +40,7 @@ def _tables(dtype: torch.dtype, device: torch.device) -> Tables:
 
     def make() -> None:
         tensor = lambda array, kind: torch.from_numpy(array).to(device, kind)
-        arrays: tuple[ndarray, ...] = (*gauss(), *rows_from_powers())
+        arrays: tuple[ndarray, ...] = (*gauss(), early_from_moments(), impulses())
         kinds = (torch.float64, torch.float64, dtype, dtype)
         made.append(Tables(*(tensor(a, k) for a, k in zip(arrays, kinds, strict=True))))
 
