@@ -1,5 +1,7 @@
 import json
+import random
 import sys
+from typing import cast
 
 import numpy as np
 import pytest
@@ -76,6 +78,33 @@ def test_a_damaged_file_says_so(solved, tmp_path, suffix):
     path.write_bytes(path.read_bytes()[:900])
     with pytest.raises(StoreError, match="not trajectories, or damaged"):
         read_trajectories(path)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".nc"])
+def test_no_damage_gives_other_numbers(solved, tmp_path, suffix):
+    path, rng = tmp_path / f"hit{suffix}", random.Random(1)
+    write_trajectories(solved, path)
+    whole, refused = path.read_bytes(), 0
+    for _ in range(40):
+        data, place = bytearray(whole), rng.randrange(len(whole))
+        data[place : place + 4] = rng.randbytes(4)
+        path.write_bytes(data)
+        try:
+            found = read_trajectories(path)
+        except StoreError as error:
+            refused += "not trajectories, or damaged" in str(error)
+        else:
+            assert same(found, solved)
+    assert refused > 30
+
+
+def test_a_netcdf_file_may_be_edited_by_others(solved, tmp_path):
+    import h5py
+
+    write_trajectories(solved, tmp_path / "edited.nc")
+    with h5py.File(tmp_path / "edited.nc", "r+") as file:
+        cast("h5py.Dataset", file["u"])[0, 0, 0] = 7.0
+    assert read_trajectories(tmp_path / "edited.nc").values[0, 0, 0] == 7.0
 
 
 def test_a_file_of_something_else_says_so(tmp_path):

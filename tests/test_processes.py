@@ -158,6 +158,17 @@ def test_long_log_is_cut_to_its_end(tmp_path):
     assert len(ended.tail().splitlines()) == 20
 
 
+def test_endless_log_loses_its_beginning_before_it_fills_the_disk(tmp_path):
+    code = (
+        "import time\nfor k in range(300): print('x' * (1 << 20), flush=True)\n"
+        "time.sleep(1)\nprint('the end', flush=True); time.sleep(60)"
+    )
+    with start(command(tmp_path, code)) as running:
+        assert wait_until(lambda: "the end" in tail(tmp_path / "log.txt"))
+        assert running.poll() is None
+        assert (tmp_path / "log.txt").stat().st_size < 1 << 26
+
+
 @needs_linux
 def test_time_limit_ends_the_whole_family(tmp_path):
     with pytest.raises(SolveFailed, match=r"within 1\.5 s") as caught:
@@ -249,10 +260,10 @@ def test_end_of_the_thread_that_started_a_run_does_not_end_it(tmp_path):
 
 @needs_linux
 def test_death_of_the_guard_ends_the_run(tmp_path):
-    code = "import os, time; open('leader.pid', 'w').write(str(os.getpid())); time.sleep(60)"
+    code = "import os, time; print(os.getpid(), 'is it', flush=True); time.sleep(60)"
     running = start(command(tmp_path, code))
-    assert wait_until(lambda: (tmp_path / "leader.pid").exists())
-    pid = int((tmp_path / "leader.pid").read_text())
+    assert wait_until(lambda: "is it" in tail(tmp_path / "log.txt"))
+    pid = int(tail(tmp_path / "log.txt").split()[0])
     running.guard.kill()
     ended = running.wait(PATIENCE)
     assert ended is not None

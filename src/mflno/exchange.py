@@ -1,8 +1,10 @@
 """Trajectories as files others can read: `.npz`, and netCDF through xarray (extra)."""
 
+import hashlib
 import io
 import json
 import tempfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,14 @@ SCHEMA = 1
 SUFFIXES = ".npz", ".nc"
 TAKEN = "sample", "time", "output", "channel", "u", "f"
 ARRAYS = "cases", "grid", "inputs", "values"
+SEAL = b"\nmflno sha256 "
+"""Behind a netCDF file, where HDF5 does not look: the digest of all before it.
+
+HDF5 has no check of its own, and may loop for ever over a damaged file. A program that edits
+the file cuts the seal off.
+"""
+DAMAGED = (KeyError, ValueError, OSError, TypeError, AttributeError, RuntimeError, EOFError,
+           BadZipFile, zlib.error)  # fmt: skip
 
 
 def write_trajectories(trajectories: Trajectories, path: Path | str) -> None:
@@ -41,9 +51,9 @@ def read_trajectories(path: Path | str) -> Trajectories:
     data = read_bytes(path)
     try:
         return (from_netcdf if path.suffix == ".nc" else from_npz)(data)
-    except (KeyError, ValueError, OSError, TypeError, BadZipFile) as error:
-        if isinstance(error, MissingExtra):
-            raise
+    except MissingExtra:
+        raise
+    except DAMAGED as error:
         text = f"{path}: not trajectories, or damaged: {type(error).__name__}: {error}"
         raise StoreError(text) from error
 
@@ -185,11 +195,24 @@ def as_netcdf(trajectories: Trajectories) -> bytes:
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "trajectories.nc"
         dataset.to_netcdf(path, engine="h5netcdf", encoding=plain)
-        return path.read_bytes()
+        return sealed(path.read_bytes())
 
 
 def from_netcdf(data: bytes) -> Trajectories:
     """The trajectories of a netCDF file's bytes."""
     xarray = xarray_module()
+    import h5py
+
+    content, seal, digest = data.rpartition(SEAL)
+    if seal and sealed(content) != data and len(digest) == 64:
+        raise ValueError("its content is not what was written")
+    # A file that HDF5 refuses must not reach h5netcdf, which would complain on stderr too.
+    with h5py.File(io.BytesIO(data), "r"):
+        pass
     with xarray.open_dataset(io.BytesIO(data), engine="h5netcdf", decode_times=False) as file:
         return from_dataset(file.load())
+
+
+def sealed(data: bytes) -> bytes:
+    """The bytes with their digest behind them."""
+    return data + SEAL + hashlib.sha256(data).hexdigest().encode()

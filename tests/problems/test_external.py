@@ -48,6 +48,9 @@ def wave(case, grid):
 def both(case, grid):
     return grid, np.stack([wave(case, grid), grid])
 
+def endless(case, grid):
+    return np.zeros((9, 10 ** 6))
+
 def dying(case, grid):
     os.abort()
 
@@ -153,6 +156,9 @@ def test_own_failures_pass_unchanged():
 def test_a_crash_and_a_hang_stay_in_their_own_process(models, tmp_path):
     crash = PythonFunction(function_named(f"{models}:dying"), limit=60.0)
     assert "SIGABRT" in failure_of(problem_of(crash, crash)).detail
+    endless = PythonFunction(f"{models}:endless", limit=60.0)
+    too_much = failure_of(problem_of(endless, endless))
+    assert (too_much.kind, "9, 1000000" in too_much.detail) == ("shape", True)
     note = tmp_path / "pid"
     hang = PythonFunction(f"{models}:hanging", limit=5.0, environment={"PID_FILE": str(note)})
     assert failure_of(problem_of(hang, hang)).kind == "timeout"

@@ -181,6 +181,9 @@ def page(body, status="200 OK", length=None):
     ("text", "kind", "words"),
     [
         (page("<html>busy</html>"), "output", "sent no JSON"),
+        (page("[" * 100_000), "output", "sent no JSON"),
+        (page('{"output": [[1' + "0" * 400 + "], [1]]}"), "output", "too large to convert"),
+        (page('{"output": [[1], [1]]}', length=999), "refused", "977 more expected"),
         (page('{"result": 1}'), "output", "sent no output"),
         (page('{"output": 1}'), "output", "not a list of vectors"),
         (page('{"output": [[1, 2], [1]]}'), "shape", "must have 64 times"),
@@ -228,6 +231,13 @@ def test_nan_and_infinity_are_read_in_every_spelling():
         tolerant_json("[1, oops]")
 
 
+def test_a_reply_without_end_is_given_up(monkeypatch):
+    monkeypatch.setattr("mflno.problems.umbridge.LARGEST", 1 << 16)
+    endless = "HTTP/1.1 200 OK\r\n\r\n" + "[1" + ",1" * (1 << 20)
+    error = failure(canned(endless))
+    assert (error.kind, "more than 65536 bytes" in error.detail) == ("output", True)
+
+
 def test_null_is_nan():
     output = [COARSE.tolist(), [0.0] * 63 + [None]]
     assert failure(canned(page(json.dumps({"output": output})))).kind == "nan"
@@ -238,6 +248,7 @@ def test_wrong_settings_are_refused():
     wrong = {
         "url: must be a web address": problem_settings("localhost:4242"),
         "web address; got 'http://localhost:none'": problem_settings("http://localhost:none"),
+        "web address; got 'http://localhost:1/a b'": problem_settings("http://localhost:1/a b"),
         "limit: must be positive": problem_settings(url, limit=-1.0),
         "sizes: must add up to 2 parameters": problem_settings(url, sizes=[1]),
         "config: must be JSON": problem_settings(url, config={"set": {1}}),

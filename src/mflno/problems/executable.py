@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from mflno.errors import ArgumentError, SolveFailed
-from mflno.problems.readers import Output
+from mflno.problems.readers import Output, is_inside
 from mflno.problems.solver import Answer, Request, check_file, check_limit, digest_of
 from mflno.processes import Command, run, tail
 
-PLACEHOLDER = re.compile(r"\$\{([^{}:]+)(?::([^{}]*))?\}")
+PLACEHOLDER = re.compile(r"(?<!\$)\$\{([^{}:]+)(?::([^{}]*))?\}")
+ESCAPED = re.compile(r"\$(?=\$\{)")
 FORCING_FILE, CASE_FILE, LOG_FILE = "forcing.csv", "case.json", "log.txt"
 
 
@@ -28,8 +29,9 @@ class Executable:
     In words, templates and environment values `${name}` stands for a parameter, with all its
     digits, or as `${name:.4e}` says. `${grid.start}`, `${grid.stop}`, `${grid.step}` and
     `${grid.points}` tell the grid, `${run}` is the run's directory, `${folder}` the one that
-    relative paths start at, and `${forcing}` the name of a `.csv` file with the forcing. Any
-    other `$` or brace is left alone.
+    relative paths start at, and `${forcing}` the name of a `.csv` file with the forcing. For
+    a `${` that shall stay, as of a shell, write `$${`. Any other `$` or brace is left alone.
+    Templates may be of any encoding that agrees with ASCII; line ends are kept.
 
     Args:
         command: Program and arguments; no shell looks at them.
@@ -70,12 +72,8 @@ class Executable:
         if not self.command:
             rule, remedy = "must name a program", "add it"
             raise ArgumentError("Executable.command", rule, self.command, remedy)
-        for name in self.templates.values():
-            check_file("Executable.templates", self.path(name))
-        for name in self.files:
-            if not self.path(name).exists():
-                place, remedy = "Executable.files", "check the path"
-                raise ArgumentError(place, "must exist", self.path(name), remedy)
+        own = {LOG_FILE} if request.forcing is None else {LOG_FILE, FORCING_FILE}
+        check_inputs(self, own)
         texts = [*self.command, *self.environment.values(), *self.template_texts().values()]
         values = placeholder_values(self, request, Path("run"))
         for text in texts:
@@ -90,14 +88,19 @@ class Executable:
 
     def template_texts(self) -> dict[str, str]:
         """Text of each template by the name of the file made from it."""
-        read = lambda path: self.path(path).read_text(encoding="utf-8")
+        # Bytes that are no UTF-8 go through unchanged, and so do line ends.
+        read = lambda path: self.path(path).read_bytes().decode(errors="surrogateescape")
         return {name: read(path) for name, path in self.templates.items()}
 
     def solve(self, request: Request) -> Answer:
         """Prepare a directory, run the program in it, and read what it left."""
         with run_directory(self.runs and self.path(self.runs)) as place:
             values = placeholder_values(self, request, place)
-            write_inputs(self, request, place, values)
+            try:
+                write_inputs(self, request, place, values)
+            except OSError as error:
+                text = f"its directory could not be prepared: {error}"
+                raise SolveFailed("start", text) from error
             words = [filled(word, values) for word in self.command]
             words[0] = program(self, words[0])
             added = {name: filled(text, values) for name, text in self.environment.items()}
@@ -105,7 +108,7 @@ class Executable:
             run(Command(words, place, log, added, self.limit, self.success,
                         scratch=None if self.runs else place))  # fmt: skip
             try:
-                return self.output.read(place, request.outputs)
+                return self.output.read(place, request.outputs, len(request.grid))
             except SolveFailed as error:
                 raise SolveFailed(error.kind, error.detail, tail(log)) from error
 
@@ -119,6 +122,24 @@ class Executable:
             "executable", words, dict(self.environment), repr(self.output), *programs,
             *(part for pair in (*templates, *copies) for part in pair),
         )  # fmt: skip
+
+
+def check_inputs(solver: Executable, own: Set[str]) -> None:
+    """Raise unless templates and files exist and land in the run's directory, each its own."""
+    names = [*solver.templates, *(solver.path(each).name for each in solver.files)]
+    for name in names:
+        if not is_inside(name):
+            place, rule = "Executable.templates", "must be names in the run's directory"
+            raise ArgumentError(place, rule, repr(name), "let the program read it there")
+    if len({Path(name) for name in (*names, *own)}) < len(names) + len(own):
+        rule = f"must be different names, and none of them {' or '.join(sorted(own))}"
+        raise ArgumentError("Executable.templates", rule, names, "rename one")
+    for name in solver.templates.values():
+        check_file("Executable.templates", solver.path(name))
+    for name in solver.files:
+        if not solver.path(name).exists():
+            place, remedy = "Executable.files", "check the path"
+            raise ArgumentError(place, "must exist", solver.path(name), remedy)
 
 
 def program(solver: Executable, word: str) -> str:
@@ -153,14 +174,15 @@ def filled(text: str, values: Mapping[str, float | int | str]) -> str:
     """The text with its placeholders filled in.
 
     Example:
-        >>> filled("a = ${a}, b = ${b:8.3f}; {c} $d", {"a": 0.1, "b": 2.0})
-        'a = 0.1, b =    2.000; {c} $d'
+        >>> filled("a = ${a}, b = ${b:8.3f}; {c} $d $${HOME}", {"a": 0.1, "b": 2.0})
+        'a = 0.1, b =    2.000; {c} $d ${HOME}'
     """
 
     def value(match: re.Match[str]) -> str:
         name, form = match[1], match[2]
         if name not in values:
-            rule, remedy = f"must be one of {', '.join(values)}", "correct the name"
+            rule = f"must be one of {', '.join(values)}"
+            remedy = "correct the name, or write $${ for what is no placeholder"
             raise ArgumentError("Executable placeholder", rule, match[0], remedy)
         try:
             return format(values[name], form or "")
@@ -168,7 +190,7 @@ def filled(text: str, values: Mapping[str, float | int | str]) -> str:
             rule = "must have a format that Python knows"
             raise ArgumentError("Executable placeholder", rule, match[0], str(error)) from error
 
-    return PLACEHOLDER.sub(value, text)
+    return ESCAPED.sub("", PLACEHOLDER.sub(value, text))
 
 
 @contextmanager
@@ -193,8 +215,11 @@ def write_inputs(
     for name, text in solver.template_texts().items():
         path = place / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(filled(text, values), encoding="utf-8")
-    (place / CASE_FILE).write_text(json.dumps(dict(request.case)), encoding="utf-8")
+        path.write_bytes(filled(text, values).encode(errors="surrogateescape"))
+    if not (place / CASE_FILE).exists():
+        (place / CASE_FILE).write_text(json.dumps(dict(request.case)), encoding="utf-8")
+    # What was copied in is no answer of this run.
+    (place / solver.output.file).unlink(missing_ok=True)
     if request.forcing is not None:
         rows = request.forcing(request.grid)
         header = ",".join(["t", *(f"f{number}" for number in range(len(rows)))])

@@ -125,6 +125,9 @@ def adapted(solver: Solver | Callable[..., Any] | str) -> Solver:
 def check_parts(problem: ExternalProblem) -> None:
     """Raise unless names are unique, levels rise in cost, and every level has a solver."""
     place = f"ExternalProblem({problem.name!r})"
+    if not problem.name.strip():
+        rule, remedy = "must not be empty", "give it a short name"
+        raise ArgumentError(f"{place}.name", rule, repr(problem.name), remedy)
     parameters = [each.name for each in problem.parameters]
     levels = [each.name for each in problem.levels]
     for what, names in (

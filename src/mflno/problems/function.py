@@ -101,5 +101,10 @@ def arrays_of(
 ) -> dict[str, Any]:
     """What the fresh interpreter is asked for."""
     answer = split(function_named(target)(case, np.array(grid)), outputs)
-    arrays = {"values": real_numbers(answer.values)}
+    values = real_numbers(answer.values)
+    if values.size > outputs * len(grid):
+        # Said here, so that what is far too large need not travel.
+        wanted = outputs, len(grid)
+        raise SolveFailed("shape", f"must be {wanted} (outputs, times), came {values.shape}")
+    arrays = {"values": values}
     return arrays if answer.times is None else {**arrays, "times": real_numbers(answer.times)}

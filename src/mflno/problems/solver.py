@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,9 @@ from mflno.shapes import Float
 
 Forcing = Callable[[Float[ndarray, " T"]], Float[ndarray, "C T"]]
 """The forcing of one case, on any grid."""
+
+LARGEST = 1 << 27
+"""Bytes of an answer that are read where it must be held as a whole."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,9 @@ def digest_of(*parts: object) -> str:
     for part in parts:
         if isinstance(part, Path):
             for name, path in files_in(part):
-                found.update(name.encode() + b"\x1e" + path.read_bytes() + b"\x1e")
+                with open(path, "rb") as file:
+                    content = hashlib.file_digest(file, "sha256").digest()
+                found.update(os.fsencode(name) + b"\x1e" + content)
         else:
             found.update(json.dumps(part, default=repr, sort_keys=True).encode())
         found.update(b"\x1f")

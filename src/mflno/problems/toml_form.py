@@ -19,6 +19,7 @@ from mflno.problems.solver import Solver
 from mflno.problems.umbridge import UmBridge
 
 Table = Mapping[str, Any]
+MOST_POINTS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,9 @@ def is_integer(value: object) -> bool:
 
 TEXT = Kind("a text", lambda value: isinstance(value, str))
 NUMBER = Kind("a number", is_number, float)
+FINITE = Kind(
+    "a number that is finite", lambda value: is_number(value) and abs(value) <= 1e300, float
+)
 INTEGER = Kind("a whole number", is_integer)
 COLUMN = Kind("a name or a number", lambda value: isinstance(value, str) or is_integer(value))
 PLAIN = Kind("a plain value", lambda value: isinstance(value, str | int | float | bool))
@@ -64,9 +68,9 @@ INTEGERS = every(INTEGER, "a list of whole numbers")
 
 PROBLEM = {"name": TEXT, "version": TEXT, "outputs": TEXTS, "forcing": TEXT,
            "parameters": TABLE, "levels": every(TABLE, "tables, as [[levels]]")}  # fmt: skip
-PARAMETER = {"low": NUMBER, "high": NUMBER, "unit": TEXT}
-LEVEL = {"name": TEXT, "cost": NUMBER, "grid": TABLE, "solver": TABLE}
-GRID = {"start": NUMBER, "stop": NUMBER, "points": INTEGER}
+PARAMETER = {"low": FINITE, "high": FINITE, "unit": TEXT}
+LEVEL = {"name": TEXT, "cost": FINITE, "grid": TABLE, "solver": TABLE}
+GRID = {"start": FINITE, "stop": FINITE, "points": INTEGER}
 OUTPUT = {"file": TEXT, "format": TEXT, "columns": every(COLUMN, "a list of names or numbers"),
           "time": COLUMN, "delimiter": TEXT}  # fmt: skip
 FUNCTION = {"function": TEXT, "limit": NUMBER, "environment": TEXT_TABLE}
@@ -159,10 +163,9 @@ def level_of(place: str, table: object) -> Level:
     """One fidelity."""
     given = known(place, table, LEVEL, ("name", "grid", "solver"))
     grid = known(f"{place}.grid", given["grid"], GRID, ("stop", "points"))
-    if grid["points"] < 4:
-        raise ArgumentError(
-            f"{place}.grid.points", "must be 4 or more", grid["points"], "add some"
-        )
+    if not 4 <= grid["points"] <= MOST_POINTS:
+        rule, remedy = f"must be 4 or more, up to {MOST_POINTS}", "choose what the output needs"
+        raise ArgumentError(f"{place}.grid.points", rule, grid["points"], remedy)
     times = np.linspace(grid.get("start", 0.0), grid["stop"], grid["points"])
     return Level(given["name"], times, given.get("cost", 1.0))
 
@@ -171,7 +174,7 @@ def solver_of(place: str, table: object, folder: Path) -> Solver:
     """The adapter that a solver table asks for."""
     given = dict(table) if isinstance(table, Mapping) else {}
     kind = given.pop("kind", None)
-    if kind not in SOLVERS:
+    if not isinstance(kind, str) or kind not in SOLVERS:
         rule, remedy = f"must be one of {', '.join(SOLVERS)}", "name the kind of solver"
         raise ArgumentError(f"{place}.kind", rule, repr(kind), remedy)
     return SOLVERS[kind](place, given, folder)

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from mflno.errors import ArgumentError, SolveFailed
-from mflno.problems.solver import Answer, Request, check_limit, digest_of
+from mflno.problems.solver import LARGEST, Answer, Request, check_limit, digest_of
 
 NOT_JSON = re.compile(
     r"(?<=[\[,:\s])([+-]?)(nan|inf)(?:inity)?(?:\([^)]*\))?(?=[\s,\]}])", re.I
@@ -57,7 +57,8 @@ class UmBridge:
         if not is_address(self.url):
             rule, remedy = "must be a web address", "write http://host:port"
             raise ArgumentError("UmBridge.url", rule, repr(self.url), remedy)
-        if self.sizes is not None and sum(self.sizes) != len(request.case):
+        sizes = self.sizes if self.sizes is not None else [len(request.case)]
+        if sum(sizes) != len(request.case) or min(sizes) < 1:
             rule = f"must add up to {len(request.case)} parameters"
             raise ArgumentError(
                 "UmBridge.sizes", rule, self.sizes, "see the model's InputSizes"
@@ -90,7 +91,8 @@ def is_address(url: str) -> bool:
     """Whether this is where a server may listen."""
     try:
         parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        return known and url.isprintable() and " " not in url
     except ValueError:
         return False
 
@@ -108,14 +110,16 @@ def exchange(url: str, question: Mapping[str, Any], limit: float) -> object:
     except OSError as error:
         raise SolveFailed("refused", f"no server at {url}: {error}") from error
     watchdog = hang_up_after(limit, connection.sock, late)
-    status, text = 0, ""
+    status, data = 0, b""
     try:
         connection.sock.settimeout(None)
         body = json.dumps(question).encode()
         path = parts.path.rstrip("/") + "/Evaluate"
         connection.request("POST", path, body, {"Content-Type": "application/json"})
-        reply = connection.getresponse()
-        status, text = reply.status, reply.read().decode(errors="replace")
+        with connection.getresponse() as reply:
+            status, data = reply.status, reply.read(LARGEST + 1)
+            if reply.length and len(data) <= LARGEST:
+                raise http.client.IncompleteRead(data, reply.length)
     except (OSError, http.client.HTTPException) as error:
         if not late.is_set():
             words = f"{url} hung up: {type(error).__name__} {error}"
@@ -126,7 +130,9 @@ def exchange(url: str, question: Mapping[str, Any], limit: float) -> object:
     # A reply that was cut off may look whole, so the clock decides, not the exception.
     if late.is_set():
         raise SolveFailed("timeout", f"{url} did not answer within {limit:g} s")
-    return output_of(url, status, text)
+    if len(data) > LARGEST:
+        raise SolveFailed("output", f"{url} sent more than {LARGEST} bytes")
+    return output_of(url, status, data.decode(errors="replace"))
 
 
 def hang_up_after(limit: float, line: socket.socket, late: threading.Event) -> threading.Timer:
@@ -149,7 +155,7 @@ def output_of(url: str, status: int, text: str) -> object:
     """The output in a reply; a server's error in its own words."""
     try:
         document = tolerant_json(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         if status == http.client.OK:
             raise SolveFailed("output", f"{url} sent no JSON: {error}", text[-1000:]) from error
         document = None
@@ -192,7 +198,7 @@ def arranged(output: object, time: int | None) -> Answer:
         raise SolveFailed("output", "the server's output is not a list of vectors")
     try:
         rows = [np.array(vector, dtype=float) for vector in vectors]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise SolveFailed("output", f"the server's vectors are not numbers: {error}") from error
     if time is not None and not 0 <= time < len(rows):
         raise SolveFailed("shape", f"has {len(rows)} vectors, none at {time} for the times")

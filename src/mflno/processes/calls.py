@@ -54,6 +54,9 @@ def function_named(target: str, *, called: bool = True) -> Any:  # noqa: ANN401
     except (ImportError, OSError, AttributeError) as error:
         remedy = "check the name and where Python looks for modules"
         raise ArgumentError(place, "must be importable", f"{error}", remedy) from error
+    except (Exception, SystemExit) as error:
+        came, remedy = failure_of(error).detail, "correct the module"
+        raise ArgumentError(place, "must be importable", came, remedy) from error
     if called and not callable(found):
         raise ArgumentError(place, "must be callable", type(found).__name__, "name a function")
     return found

@@ -27,6 +27,8 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 GLANCE = 0.25
 """Seconds between two looks at who the parent is: a forked sibling may hold the lifeline."""
+LONGEST_LOG, KEPT = 1 << 26, 1 << 20
+"""Bytes at which a log loses its beginning, and what is kept of its end."""
 
 
 def control(option: int, value: int) -> None:
@@ -119,9 +121,25 @@ def watch(child: int, order: dict[str, Any], wake: int) -> tuple[str, int]:
             return "exit", os.WEXITSTATUS(status)
         if time.monotonic() >= deadline:
             return "timeout", 0
+        shorten(order["log"])
         reason = stop_reason(order, wake, deadline - time.monotonic())
         if reason:
             return reason, 0
+
+
+def shorten(log: str) -> None:
+    """Keep the end of a log that grows without end, before it fills the disk."""
+    try:
+        if os.path.getsize(log) <= LONGEST_LOG:
+            return
+        with open(log, "r+b") as file:
+            file.seek(-KEPT, os.SEEK_END)
+            end = file.read(KEPT)
+            file.truncate(0)
+        with open(log, "ab") as file:
+            file.write(b"... what came before is lost\n" + end)
+    except OSError:
+        return
 
 
 def bound_to(parent: int) -> Callable[[], None]:
@@ -141,7 +159,9 @@ def started(order: dict[str, Any]) -> "subprocess.Popen[bytes]":
     Keep what is returned: when it is dropped, it collects a run that has already ended, and
     how that ended would be lost.
     """
-    with open(order["log"], "wb") as log:
+    # Appending, so that what is written after the log was shortened goes to its new end.
+    mode = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+    with open(os.open(order["log"], mode, 0o666), "wb") as log:
         return subprocess.Popen(
             order["words"], cwd=order["directory"], env=order["environment"],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
