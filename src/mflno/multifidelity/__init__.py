@@ -1,5 +1,6 @@
 """Data of several levels to one predictive law: the MF-LNO and its peers."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mflno.multifidelity.calibrating import Bands, ExpectedError, LeftOut, left_out_law
@@ -10,12 +11,17 @@ from mflno.multifidelity.query import Query
 from mflno.multifidelity.surrogate import Surrogate, fit
 
 if TYPE_CHECKING:
+    from mflno.multifidelity.line import Line
+    from mflno.multifidelity.mf_gp import MFGP
+    from mflno.multifidelity.nargp import NARGP
     from mflno.multifidelity.pod_gp import PodGP
 
-_HOMES = {"PodGP": "pod-gp"}
+_HOMES = {"Line": "line", "MFGP": "mf_gp", "NARGP": "nargp", "PodGP": "pod_gp"}
 
 __all__ = [
     "METHODS",
+    "MFGP",
+    "NARGP",
     "PREDICTORS",
     "Bands",
     "Data",
@@ -23,6 +29,7 @@ __all__ = [
     "Law",
     "LeavesOut",
     "LeftOut",
+    "Line",
     "Method",
     "PodGP",
     "Prediction",
@@ -41,6 +48,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
     if name not in _HOMES:
         text = f"module 'mflno.multifidelity' has no attribute {name!r}"
         raise AttributeError(text)
-    from mflno.multifidelity.names import found
-
-    return found(METHODS[_HOMES[name]])
+    return getattr(import_module(f"mflno.multifidelity.{_HOMES[name]}"), name)

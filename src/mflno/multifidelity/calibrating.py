@@ -5,8 +5,11 @@ not seen. Runs of a design that fills the box are harder to leave out than new c
 predict; a method that knows its deviation there to be larger is not misled, because residuals
 are counted in units of it.
 
-Few runs say little about a scale: N runs give N amplitudes. A prior worth `PRIOR_COUNT` runs
-keeps the spread of amplitudes from being taken for small when two or three happen to agree.
+Few runs say little about a scale: N runs give N amplitudes. So a method's own scale is worth
+some runs too (`Predictor.worth`), and so is a usual spread of amplitudes: the geometric mean a
+of N amplitudes counts as a^(N / (N + worth)), and three runs that happen to agree do not make
+bands narrow. Nor do three runs know at which times errors are small: a share of each
+trajectory's mean variance is given to all its points.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +19,7 @@ from numpy import ndarray
 from scipy import stats
 
 from mflno.bayes import amplitude_scale, relative_error, scaled_residuals
-from mflno.multifidelity.law import Data, Law, LeavesOut, Method, Predictor
+from mflno.multifidelity.law import Data, Law, LeavesOut, Method, Predictor, joined
 from mflno.multifidelity.query import Query
 from mflno.progress import progress
 from mflno.seeds import numpy_stream
@@ -25,7 +28,10 @@ from mflno.shapes import Float
 LEVELS = 0.5, 0.6827, 0.8, 0.9, 0.95, 0.99
 LEAST = 3
 """High runs from which leaving one out still leaves something to learn from."""
-PRIOR_COUNT, PRIOR_SPREAD = 2.0, 0.5
+WORTH, SPREAD = 2.0, 0.4
+"""Runs that a method's own scale is worth, and the usual relative spread of amplitudes."""
+EVEN = 0.1
+"""Weight of a trajectory's mean variance beside the variance at each point."""
 FLOOR = 0.02
 """Share of the usual deviation that is the least anywhere: no band closes altogether."""
 PLACES = 64
@@ -55,6 +61,7 @@ class Bands:
         floor: Least deviation of each output, before scaling.
         scale: What the method's deviation is multiplied by.
         radius: Level and half-width in units of the scaled deviation.
+        worth: Runs left out that the method's own scale is worth.
         usual: Expected relative L2 error at each of some cases over the box, after scaling.
         amplitudes: Root mean square scaled residual of each run left out, after scaling.
         left_out: Where the scale comes from; none with too few runs.
@@ -63,13 +70,14 @@ class Bands:
     floor: Float[ndarray, " O"]
     scale: float
     radius: tuple[tuple[float, float], ...]
+    worth: float
     usual: Float[ndarray, " M"] = field(repr=False)
     amplitudes: Float[ndarray, " N"] = field(repr=False)
     left_out: LeftOut | None = None
 
     def std(self, raw: Float[ndarray, "N O T"]) -> Float[ndarray, "N O T"]:
         """The honest deviation."""
-        return self.scale * floored(raw, self.floor)
+        return self.scale * evened(raw, self.floor)
 
 
 @dataclass(frozen=True)
@@ -89,9 +97,11 @@ class ExpectedError:
     most: float
 
 
-def floored(raw: Float[ndarray, "N O T"], floor: Float[ndarray, " O"]) -> ndarray:
-    """A deviation that nowhere is less than a floor; smooth, by squares."""
-    return np.sqrt(np.square(raw) + np.square(floor)[:, None])
+def evened(raw: Float[ndarray, "N O T"], floor: Float[ndarray, " O"]) -> ndarray:
+    """A deviation that is evened out a little over time and nowhere below a floor."""
+    square = np.square(raw)
+    even = (square + EVEN * square.mean(2, keepdims=True)) / (1.0 + EVEN)
+    return np.sqrt(even + np.square(floor)[:, None])
 
 
 def left_out_law(
@@ -105,9 +115,9 @@ def left_out_law(
         for index in range(len(data.high)):
             fewer = data.without(index)
             left = method.fit(fewer, seed=seed, device=device, show=False)
-            laws.append(left.law(data.query(data.high.cases[index : index + 1])))
+            laws.append(left.law(data.at_high(index)))
             bar.advance()
-    return Law(np.concatenate([l.mean for l in laws]), np.concatenate([l.std for l in laws]))
+    return joined(laws)
 
 
 def places(data: Data, seed: int) -> Query:
@@ -137,30 +147,32 @@ def bands_of(data: Data, predictor: Predictor, law: Law | None, seed: int) -> Ba
     floor = np.maximum(FLOOR * rough, 1e-12 * size + 1e-300)
     record, scaled = None, None
     if law is not None:
-        scaled = scaled_residuals(data.high.values, law.mean, floored(law.std, floor))
+        scaled = scaled_residuals(data.high.values, law.mean, evened(law.std, floor))
         errors = relative_error(law.mean, data.high.values)
         record = LeftOut(data.high.cases, errors, scaled)
-    scale, radius, amplitudes = spread_of(scaled)
-    std = scale * floored(there.std, floor)
+    worth = float(getattr(predictor, "worth", WORTH))
+    scale, radius, amplitudes = spread_of(scaled, worth)
+    std = scale * evened(there.std, floor)
     usual = np.sqrt(np.square(std).sum((1, 2)) / np.square(there.mean).sum((1, 2)))
-    return Bands(floor, scale, radius, usual, amplitudes, record)
+    return Bands(floor, scale, radius, worth, usual, amplitudes, record)
 
 
 def spread_of(
-    scaled: Float[ndarray, "N O T"] | None,
+    scaled: Float[ndarray, "N O T"] | None, worth: float
 ) -> tuple[float, tuple[tuple[float, float], ...], ndarray]:
     """Scale of the deviation, widths of the bands in units of it, amplitudes in units of it."""
     if scaled is None:
-        # Nothing was left out: a law with the tails of two amplitudes known only by a prior.
-        widths = [float(stats.t(3).ppf(0.5 + level / 2)) for level in LEVELS]
+        # Nothing was left out: the method's own scale, with tails as wide as that is unsure.
+        widths = [float(stats.t(worth + 1.0).ppf(0.5 + level / 2)) for level in LEVELS]
         amplitudes = np.ones(1)
     else:
-        amplitudes = np.sqrt(np.square(scaled).mean((1, 2)))
         # An exact method leaves nothing; the least that can be scaled stands for it.
-        amplitudes = np.maximum(amplitudes, 1e-6)
         safe = np.where(np.abs(scaled) < 1e-12, 1e-12, scaled)
-        law = amplitude_scale(safe, prior_count=PRIOR_COUNT, prior_spread=PRIOR_SPREAD)
+        amplitudes = np.sqrt(np.square(safe).mean((1, 2)))
+        shrunk = np.exp(-worth / (worth + len(safe)) * np.log(amplitudes).mean())
+        law = amplitude_scale(shrunk * safe, prior_count=worth, prior_spread=SPREAD)
         widths = [law.radius(level) for level in LEVELS]
+        amplitudes = shrunk * amplitudes
     scale = widths[LEVELS.index(0.6827)]
     table = tuple((level, width / scale) for level, width in zip(LEVELS, widths, strict=True))
     return scale, table, amplitudes / scale
@@ -168,16 +180,13 @@ def spread_of(
 
 def expected(bands: Bands) -> ExpectedError:
     """What the bands say of the box as a whole."""
-    count = len(bands.amplitudes)
     logs = np.log(bands.amplitudes)
-    middle = float(np.exp(logs.mean()))
-    spread = np.sqrt(
-        (np.square(logs - logs.mean()).sum() + PRIOR_COUNT * PRIOR_SPREAD**2)
-        / (count - 1 + PRIOR_COUNT)
-    )
-    reach = float(np.exp(stats.t(count - 1 + PRIOR_COUNT).ppf(0.95) * spread / np.sqrt(count)))
-    mean = middle * float(bands.usual.mean())
-    # Amplitudes and places vary together: the 95 % point of their product, table by table.
-    table = np.outer(bands.usual, np.exp(logs))
-    most = max(float(np.quantile(table, 0.95)), mean)
-    return ExpectedError(mean, mean / reach, mean * reach, most)
+    dof = len(logs) - 1 + bands.worth
+    squares = np.square(logs - logs.mean()).sum() + bands.worth * SPREAD**2
+    spread = float(np.sqrt(squares / dof))
+    reach = float(np.exp(stats.t(dof).ppf(0.95) * spread / np.sqrt(len(logs) + bands.worth)))
+    mean = float(np.exp(logs.mean()) * bands.usual.mean())
+    # Places differ, and so do amplitudes at one place: the 95 % point of both together.
+    later = np.exp(logs.mean() + spread * stats.t(dof).ppf((np.arange(50) + 0.5) / 50))
+    most = float(np.quantile(np.outer(bands.usual, later), 0.95))
+    return ExpectedError(mean, mean / reach, mean * reach, max(most, mean))

@@ -43,6 +43,7 @@ def write_surrogate(surrogate: Surrogate, path: Path | str) -> None:
         "seed": surrogate.seed,
         "scale": surrogate.bands.scale,
         "radius": radius,
+        "worth": surrogate.bands.worth,
         "known": [runs.level for runs in surrogate.known],
     }
     write_bundle(path, arrays, meta, kind="surrogate", version=VERSION)
@@ -92,6 +93,7 @@ def bands_from(arrays: Mapping[str, ndarray], meta: Mapping[str, Any]) -> Bands:
         floor=arrays["floor"],
         scale=float(meta["scale"]),
         radius=tuple((float(level), float(width)) for level, width in meta["radius"]),
+        worth=float(meta["worth"]),
         usual=arrays["usual"],
         amplitudes=arrays["amplitudes"],
         left_out=LeftOut(**left) if left else None,

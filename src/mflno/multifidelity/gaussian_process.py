@@ -14,7 +14,7 @@ Z = L⁻¹ Y / √N, where K = L Lᵀ and C = Zᵀ Z.
 Reference: Rasmussen, Williams, Gaussian Processes for Machine Learning, 2006, chapters 2, 5.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -39,6 +39,8 @@ class Prior:
         length_spread: Deviation of its logarithm.
         weight: Expected weight of the second and later terms.
         weight_spread: Deviation of its logarithm.
+        slope: Expected deviation of slopes.
+        slope_spread: Deviation of its logarithm.
         nugget: Expected nugget, a share of the first term's variance.
         nugget_spread: Deviation of its logarithm.
     """
@@ -47,14 +49,18 @@ class Prior:
     length_spread: float = 0.7
     weight: float = 1.0
     weight_spread: float = 1.0
+    slope: float = 1.0
+    slope_spread: float = 2.0
     nugget: float = 1e-6
     nugget_spread: float = 1.5
 
     def moments(self, kernel: Kernel) -> tuple[Float[ndarray, " H"], Float[ndarray, " H"]]:
         """Mean and deviation of θ."""
-        counts = kernel.lengths, len(kernel.terms) - 1, 1
-        means = np.log([self.length, self.weight, self.nugget])
-        spreads = [self.length_spread, self.weight_spread, self.nugget_spread]
+        counts = kernel.lengths, len(kernel.terms) - 1, bool(kernel.linear), 1
+        means = np.log([self.length, self.weight, self.slope, self.nugget])
+        spreads = [
+            self.length_spread, self.weight_spread, self.slope_spread, self.nugget_spread
+        ]  # fmt: skip
         return np.repeat(means, counts), np.repeat(spreads, counts)
 
 
@@ -169,32 +175,27 @@ class GaussianProcess:
         """Deviation of each output, the root of the diagonal of C."""
         return np.sqrt(np.square(self.whitened).sum(0))
 
-    def functions(
-        self, rows: Float[ndarray, "Q D"], count: int, seed: int
-    ) -> Float[ndarray, "S Q N"]:
-        """Independent unit draws, less their mean, of N functions each, by Matheron's rule.
+    def draws(
+        self, rows: Float[ndarray, "Q D"], numbers: Sequence[int], seed: int
+    ) -> Float[ndarray, "S Q F"]:
+        """Joint draws less the mean, by Matheron's rule.
 
-        f(x) + k(x, X) K⁻¹ (e - f(X)) with f from the prior, as waves, and e from the nugget.
-        Draw s is the same function whatever rows and however many draws are asked for.
+        u(x) = f(x) + k(x, X) K⁻¹ (e - f(X)) with f from the prior, as waves, and e from the
+        nugget; as many independent u as C has rank make one draw. Draw s is the same function
+        whatever rows are asked for, alone or among others.
         Reference: Wilson et al., Efficiently Sampling Functions from GP Posteriors, 2020.
         """
-        known = len(self.rows)
+        root = np.linalg.qr(self.whitened, mode="r")
         waves = Waves.drawn(self.kernel, self.theta, self.rows.shape[1], seed)
-        size = waves.size
-        draws = [numpy_stream(seed, "function", s) for s in range(count)]
-        weights = [each.standard_normal((size + known, known)) for each in draws]
-        stacked = np.concatenate(weights, axis=1)
-        shift = np.sqrt(self.kernel.nugget(self.theta)) * stacked[size:]
-        there = shift - waves(self.rows) @ stacked[:size]
+        shape = waves.size + len(self.rows), len(root)
+        streams = (numpy_stream(seed, "function", s) for s in numbers)
+        weights = np.concatenate([each.standard_normal(shape) for each in streams], axis=1)
+        free, noise = weights[: waves.size], weights[waves.size :]
+        there = np.sqrt(self.kernel.nugget(self.theta)) * noise - waves(self.rows) @ free
         update = cho_solve((self.factor, True), there)
-        found = waves(rows) @ stacked[:size] + self.kernel(self.theta, rows, self.rows) @ update
-        return found.reshape(len(rows), count, known).transpose(1, 0, 2)
-
-    def draws(
-        self, rows: Float[ndarray, "Q D"], count: int, seed: int
-    ) -> Float[ndarray, "S Q F"]:
-        """Joint draws: mean, and unit functions through C = Zᵀ Z."""
-        return self.mean(rows) + self.functions(rows, count, seed) @ self.whitened
+        found = waves(rows) @ free + self.kernel(self.theta, rows, self.rows) @ update
+        units = found.reshape(len(rows), len(numbers), len(root)).transpose(1, 0, 2)
+        return units @ root
 
     def left_out(self) -> tuple[Float[ndarray, "N F"], Float[ndarray, " N"]]:
         """For each row, mean and variance (in units of C) without its value; same θ.
@@ -215,7 +216,6 @@ class GaussianProcess:
             "terms": [list(term) for term in kernel.terms],
             "shape": kernel.shape,
             "constant": kernel.constant,
-            "slope": kernel.slope,
             "linear": list(kernel.linear),
         }
         return {f"{name}.{part}": getattr(self, part) for part in parts}, about
@@ -229,7 +229,6 @@ class GaussianProcess:
             tuple(map(tuple, about["terms"])),
             about["shape"],
             about["constant"],
-            about["slope"],
             tuple(about["linear"]),
         )
         parts = "theta", "rows", "factor", "weights", "whitened"

@@ -16,21 +16,21 @@ class Kernel:
     """A covariance over rows of numbers, up to a factor.
 
     ```
-    k(x, x') = c + Σ_d b x_d x'_d + Σ_j w_j² s(r_j),    r_j² = Σ_d ((x_d - x'_d) / ℓ_jd)²
+    k(x, x') = c + b² Σ_d x_d x'_d + Σ_j w_j² s(r_j),    r_j² = Σ_d ((x_d - x'_d) / ℓ_jd)²
     se: s = e^(-r²/2)
     matern52: s = (1 + a + a²/3) e^-a, a = √5 r
     matern32: s = (1 + a) e^-a, a = √3 r
     ```
 
     The first term has weight 1: the factor in front of all is estimated apart. What is learnt
-    is θ: logarithms of every ℓ, of the weights from the second term on, of the nugget.
+    is θ: logarithms of every ℓ, of the weights from the second term on, of b where there are
+    columns with a slope, of the nugget.
 
     Args:
         terms: The columns each term sees.
         shape: One of `SHAPES`.
         constant: Prior variance c of an unknown level.
-        slope: Prior variance b of unknown slopes.
-        linear: Columns with a slope.
+        linear: Columns with a slope of prior deviation b.
 
     Example:
         >>> Kernel(((0, 1),)).size
@@ -42,7 +42,6 @@ class Kernel:
     terms: tuple[tuple[int, ...], ...]
     shape: str = "se"
     constant: float = 1.0
-    slope: float = 0.0
     linear: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -59,7 +58,11 @@ class Kernel:
     @property
     def size(self) -> int:
         """How many numbers θ has."""
-        return self.lengths + len(self.terms)
+        return self.lengths + len(self.terms) + bool(self.linear)
+
+    def slope(self, theta: Float[ndarray, " H"]) -> float:
+        """Prior variance b² of the slopes."""
+        return float(np.exp(2.0 * theta[-2])) if self.linear else 0.0
 
     def nugget(self, theta: Float[ndarray, " H"]) -> float:
         """What stands on the diagonal beside the covariance."""
@@ -69,7 +72,9 @@ class Kernel:
         """Squared weight and lengthscales of each term."""
         cuts = np.cumsum([len(term) for term in self.terms])
         lengths = np.split(np.exp(theta[: cuts[-1]]), cuts[:-1])
-        weights = np.concatenate([[1.0], np.exp(2.0 * theta[cuts[-1] : -1])])
+        weights = np.concatenate(
+            [[1.0], np.exp(2.0 * theta[cuts[-1] : self.size - 1 - bool(self.linear)])]
+        )
         return [(float(w), each) for w, each in zip(weights, lengths, strict=True)]
 
     def __call__(
@@ -79,7 +84,7 @@ class Kernel:
         right: Float[ndarray, "M D"],
     ) -> Float[ndarray, "N M"]:
         """Covariance of every left row with every right one, without the nugget."""
-        total = self.trend(left, right)
+        total = self.constant + self.slope(theta) * self.products(left, right)
         for term, (weight, lengths) in zip(self.terms, self.scales(theta), strict=True):
             columns = list(term)
             total += weight * correlation(
@@ -90,18 +95,18 @@ class Kernel:
     def diagonal(self, theta: Float[ndarray, " H"], rows: ndarray) -> Float[ndarray, " N"]:
         """Prior variance at every row."""
         total = self.constant + sum(weight for weight, _ in self.scales(theta))
-        return total + self.slope * np.square(rows[:, list(self.linear)]).sum(1)
+        return total + self.slope(theta) * np.square(rows[:, list(self.linear)]).sum(1)
 
-    def trend(self, left: ndarray, right: ndarray) -> Float[ndarray, "N M"]:
-        """The covariance of level and slopes."""
-        columns = list(self.linear)
-        return self.constant + self.slope * (left[:, columns] @ right[:, columns].T)
+    def products(self, left: ndarray, right: ndarray) -> Float[ndarray, "N M"]:
+        """Σ_d x_d x'_d over the columns with a slope."""
+        return left[:, list(self.linear)] @ right[:, list(self.linear)].T
 
     def gradient(
         self, theta: Float[ndarray, " H"], rows: Float[ndarray, "N D"]
     ) -> tuple[Float[ndarray, "N N"], Float[ndarray, "H N N"]]:
         """Covariance of the rows, nugget included, and its derivatives by θ."""
-        total, parts, weights = self.trend(rows, rows), [], []
+        trend = self.slope(theta) * self.products(rows, rows)
+        total, parts, weights = self.constant + trend, [], []
         for term, (weight, lengths) in zip(self.terms, self.scales(theta), strict=True):
             reach = rows[:, list(term)] / lengths
             gaps = np.square(reach[:, None] - reach[None]).transpose(2, 0, 1)
@@ -110,7 +115,8 @@ class Kernel:
             parts.append(-2.0 * weight * slopes * gaps)
             weights.append(2.0 * weight * shares[None])
         diagonal = self.nugget(theta) * np.eye(len(rows))
-        return total + diagonal, np.concatenate([*parts, *weights[1:], diagonal[None]])
+        last = [2.0 * trend[None], diagonal[None]] if self.linear else [diagonal[None]]
+        return total + diagonal, np.concatenate([*parts, *weights[1:], *last])
 
 
 def squares(left: Float[ndarray, "N D"], right: Float[ndarray, "M D"]) -> Float[ndarray, "N M"]:

@@ -4,7 +4,7 @@ A *method* is a frozen description, `fit(data, ...)` makes a *predictor* of it: 
 which answer a `Query` with a `Law` and can be written to and read from plain arrays.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
@@ -37,6 +37,10 @@ class Data:
         """The question at these cases, at those of the high runs when none are given."""
         return Query(self.problem, self.high.cases if cases is None else cases, self.lower)
 
+    def at_high(self, index: int) -> Query:
+        """The question at the case of one high run."""
+        return self.query(self.high.cases[index : index + 1])
+
     def without(self, index: int) -> "Data":
         """The same without one high run."""
         keep = [i for i in range(len(self.high)) if i != index]
@@ -51,9 +55,21 @@ class Law(NamedTuple):
     draws: Float[ndarray, "S N O T"] | None = None
 
 
+def joined(laws: Iterable[Law]) -> Law:
+    """The laws of some cases after one another, without draws."""
+    listed = list(laws)
+    means, stds = ([getattr(law, part) for law in listed] for part in ("mean", "std"))
+    return Law(np.concatenate(means), np.concatenate(stds))
+
+
 @runtime_checkable
 class Predictor(Protocol):
-    """A fitted method; `kind` names it in a file."""
+    """A fitted method; `kind` names it in a file.
+
+    It may have a number `worth`: how many runs left out the scale of its deviation is worth.
+    A Gaussian process has estimated that scale from the data; the spread of an ensemble is
+    worth little, and without `worth` counts as `calibrating.WORTH`.
+    """
 
     kind: ClassVar[str]
 

@@ -15,12 +15,17 @@ METHODS: dict[str, str] = {
     "mf-deeponet-residual": "deeponets:ResidualDeepONet",
     "ensemble": "deeponets:deep_ensemble",
     "pod-gp": "pod_gp:PodGP",
+    "line": "line:Line",
+    "mf-gp": "mf_gp:MFGP",
+    "nargp": "nargp:NARGP",
 }
 """Name of each method, the module of this room and the class that is it."""
 
 PREDICTORS: dict[str, str] = {
     "networks": "network_law:NetworkPredictor",
     "pod-gp": "pod_gp:PodGPPredictor",
+    "line": "line:LinePredictor",
+    "levels": "levels:LevelsPredictor",
 }
 """Kind of each predictor in a file, the module and the class that reads it."""
 
@@ -31,7 +36,7 @@ def method_named(name: str, **options: Any) -> Method:  # noqa: ANN401
     """A method by its name, with its settings by theirs.
 
     Example:
-        >>> method_named("pod-gp", shape="matern52").name
+        >>> method_named("pod-gp", shapes=("se",)).name
         'pod-gp'
     """
     if name not in METHODS:

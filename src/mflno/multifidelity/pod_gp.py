@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy import ndarray
 
-from mflno.multifidelity.gaussian_process import GaussianProcess, Prior, process_through
+from mflno.multifidelity.blend import Blend, blended
+from mflno.multifidelity.gaussian_process import Prior
 from mflno.multifidelity.kernel import Kernel
-from mflno.multifidelity.law import Data, Law, Predictor
+from mflno.multifidelity.law import Data, Law, Predictor, joined
 from mflno.multifidelity.query import Query
 from mflno.shapes import Float
 
@@ -22,19 +23,17 @@ class PodGP:
     trajectory, and no component has to be left out (see `gaussian_process`).
 
     Args:
-        shape: Of the covariance, one of `Kernel.SHAPES`.
-        slope: Prior variance of a linear trend over the box; 0 for none.
+        shapes: Of the covariance, some of `Kernel.SHAPES`; errors at runs left out weigh them.
         prior: Of the lengthscales and the nugget.
 
     Example:
-        >>> PodGP().name
+        >>> PodGP(shapes=("matern52",)).name
         'pod-gp'
     """
 
     name: ClassVar[str] = "pod-gp"
 
-    shape: str = "se"
-    slope: float = 0.0
+    shapes: tuple[str, ...] = ("se", "matern52")
     prior: Prior = field(default_factory=Prior)
 
     def fit(
@@ -52,54 +51,50 @@ class PodGP:
     def fitted(self, data: Data, seed: int) -> "PodGPPredictor":
         """Learn."""
         columns = tuple(range(data.high.cases.shape[1]))
-        kernel = Kernel((columns,), self.shape, slope=self.slope, linear=columns)
-        values = data.high.values
-        mean = values.mean(0)
-        rows = (values - mean).reshape(len(values), -1)
-        process = process_through(kernel, data.query().scaled, rows, self.prior)
-        return PodGPPredictor(process, mean, seed)
+        kernels = [Kernel((columns,), shape) for shape in self.shapes]
+        mean = data.high.values.mean(0)
+        rows = (data.high.values - mean).reshape(len(data.high), -1)
+        return PodGPPredictor(
+            blended(kernels, data.query().scaled, rows, self.prior), mean, seed
+        )
 
     def left_out(self, data: Data, predictor: Predictor, *, seed: int) -> Law:
         """Everything learnt again without each run in turn, mean and lengthscales too."""
-        laws = []
-        for index in range(len(data.high)):
-            left = self.fitted(data.without(index), seed)
-            laws.append(left.law(data.query(data.high.cases[index : index + 1])))
-        means, stds, _ = zip(*laws, strict=True)
-        return Law(np.concatenate(means), np.concatenate(stds))
+        runs = range(len(data.high))
+        return joined(self.fitted(data.without(i), seed).law(data.at_high(i)) for i in runs)
 
 
 @dataclass(frozen=True)
 class PodGPPredictor:
-    """A process through the high runs less their mean."""
+    """Processes through the high runs less their mean."""
 
     kind: ClassVar[str] = "pod-gp"
+    worth: ClassVar[float] = 10.0
 
-    process: GaussianProcess
+    blend: Blend
     mean: Float[ndarray, "O T"] = field(repr=False)
     seed: int
 
     def law(self, query: Query, *, draws: int = 0) -> Law:
-        """Mean, deviation and draws of the process."""
+        """Mean, deviation and draws of the processes."""
         shape = (len(query.cases), *self.mean.shape)
-        rows, process = query.scaled, self.process
-        mean = self.mean + process.mean(rows).reshape(shape)
-        std = np.sqrt(process.variance(rows))[:, None] * process.scale
+        mean, variance = self.blend.law(query.scaled)
+        mean = self.mean + mean.reshape(shape)
         drawn = None
         if draws:
-            unit = process.functions(rows, draws, self.seed) @ process.whitened
-            drawn = mean + unit.reshape(draws, *shape)
-        return Law(mean, std.reshape(shape), drawn)
+            off = self.blend.draws(query.scaled, draws, self.seed)
+            drawn = mean + off.reshape(draws, *shape)
+        return Law(mean, np.sqrt(variance).reshape(shape), drawn)
 
     def arrays(self) -> tuple[dict[str, ndarray], dict[str, Any]]:
-        """The process, the mean and the seed of the draws."""
-        arrays, about = self.process.arrays("process")
-        return {**arrays, "mean": self.mean}, {"process": about, "seed": self.seed}
+        """The processes, the mean and the seed of the draws."""
+        arrays, about = self.blend.arrays("blend")
+        return {**arrays, "mean": self.mean}, {"blend": about, "seed": self.seed}
 
     @classmethod
     def from_arrays(
         cls, arrays: Mapping[str, ndarray], about: Mapping[str, Any]
     ) -> "PodGPPredictor":
         """The same predictor again."""
-        process = GaussianProcess.from_arrays(arrays, about["process"], "process")
-        return cls(process, arrays["mean"], int(about["seed"]))
+        blend = Blend.from_arrays(arrays, about["blend"], "blend")
+        return cls(blend, arrays["mean"], int(about["seed"]))

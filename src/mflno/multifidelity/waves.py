@@ -21,12 +21,14 @@ class Waves(NamedTuple):
         phases: Of each wave.
         sizes: Of each wave.
         kernel: For the trend.
+        slope: Prior variance of slopes.
     """
 
     frequencies: Float[ndarray, "F D"]
     phases: Float[ndarray, " F"]
     sizes: Float[ndarray, " F"]
     kernel: Kernel
+    slope: float
 
     @property
     def size(self) -> int:
@@ -45,11 +47,11 @@ class Waves(NamedTuple):
             sizes.append(np.full(FEATURES, np.sqrt(2.0 * weight / FEATURES)))
         frequencies = np.concatenate(parts)
         phases = generator.uniform(0.0, 2.0 * np.pi, len(frequencies))
-        return cls(frequencies, phases, np.concatenate(sizes), kernel)
+        return cls(frequencies, phases, np.concatenate(sizes), kernel, kernel.slope(theta))
 
     def __call__(self, rows: Float[ndarray, "Q D"]) -> Float[ndarray, "Q G"]:
         """The features of every row."""
         waves = self.sizes * np.cos(rows @ self.frequencies.T + self.phases)
         level = np.full((len(rows), 1), np.sqrt(self.kernel.constant))
-        slopes = np.sqrt(self.kernel.slope) * rows[:, list(self.kernel.linear)]
+        slopes = np.sqrt(self.slope) * rows[:, list(self.kernel.linear)]
         return np.concatenate([waves, level, slopes], axis=1)
