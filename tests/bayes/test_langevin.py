@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from mflno.bayes import All, Constant, Drift, Final, Never, ReplicaExchange
-from mflno.bayes.langevin import langevin_move
+from mflno.bayes import SGHMC, All, Constant, Drift, Final, Never, Polynomial, ReplicaExchange
 from mflno.bayes.targets import Bowl
 from mflno.errors import ArgumentError
 
@@ -96,12 +95,33 @@ def test_noise_is_independent_per_entry_with_variance_two_eta_tau():
     assert bool(((covariance - torch.diag(wanted)).abs() < 4.5 * size).all())
 
 
-def test_noise_follows_the_schedule():
-    theta, none = torch.zeros(1, 1), torch.zeros(1, 1)
-    noise = torch.ones(1, 1)
-    for eta, tau in ((0.1, 1.0), (0.001, 1.0), (0.1, 4.0)):
-        moved = langevin_move(theta, none, noise, torch.tensor([[eta]]), torch.tensor([[tau]]))
-        assert float(moved) == pytest.approx((2 * eta * tau) ** 0.5, rel=1e-6)
+FALLING = Polynomial(delay=1.0, power=1.0)
+FLAT = {"steps": 10, "schedule": FALLING, "collect": Final()}
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        ReplicaExchange(
+            chains=2, step_size=(0.1, 0.4), temperature=(0.5, 2.0), swap=Never(), **FLAT
+        ),
+        SGHMC(chains=2, step_size=0.1, temperature=0.5, friction=1.0, **FLAT),
+    ],
+)
+def test_noise_follows_the_schedule(sampler):
+    """Where nothing pulls, the variance is 2 τ Σ η_i, with η_i as the schedule has it then."""
+    count = 20_000
+    draws = sampler.sample(
+        lambda theta, batch: 0.0 * theta.sum(-1), torch.zeros(2 * count, 2), cases=1,
+        generator=seeded(), show=False,
+    )  # fmt: skip
+    total = sum(1 / (1 + i) for i in range(10))
+    for chain, (eta, tau) in enumerate(((0.1, 0.5), (0.4, 2.0))):
+        if isinstance(sampler, SGHMC):
+            eta, tau = 0.1, 0.5
+        wanted = 2 * tau * eta * total
+        found = float(draws.theta[draws.chain == chain].square().mean())
+        assert abs(found - wanted) < 3 * wanted * (2 / (2 * count)) ** 0.5
 
 
 @pytest.mark.parametrize("stiffness", [0.02, 0.2, 0.6, 1.2])

@@ -170,6 +170,17 @@ def test_a_run_goes_forward_to_its_end_and_only_then_gives_draws():
             ladder.proceed(spread_out, run, until=until, show=False)
 
 
+def test_a_run_may_be_taken_further_twice():
+    ladder, start = sampler(), torch.randn(3, 4, generator=seeded())
+    run = ladder.start(start, cases=7, generator=seeded())
+    run = ladder.proceed(spread_out, run, until=20, show=False)
+    other = lambda theta, batch: 3 * spread_out(theta, batch)
+    one = ladder.proceed(spread_out, run, until=60, show=False)
+    ladder.proceed(other, run, until=60, show=False)
+    whole = ladder.sample(spread_out, start, cases=7, generator=seeded(), show=False)
+    assert torch.equal(ladder.finish(spread_out, one).trace.energy, whole.trace.energy)
+
+
 def test_a_run_of_another_format_is_refused():
     ladder = sampler()
     arrays, facts = run_arrays(ladder.start(torch.zeros(3, 2), cases=7, generator=seeded()))

@@ -40,20 +40,22 @@ def proceed(run: Run, step: Step, *, until: int, collect: Collection, show: bool
         rule, remedy = f"from {state.step} to {steps}", "a run goes forward, up to its steps"
         raise ArgumentError("proceed.until", rule, until, remedy)
     ladders, chains = run.info.energy.shape[1:]
-    kept, often = dict(run.kept), max(1, steps // 100)
+    # copies, so that a run may be taken further twice
+    kept, infos = dict(run.kept), Info(*(record.clone() for record in run.info))
+    often = max(1, steps // 100)
     with progress("sampling", steps, show=show) as line:
         line.advance(state.step)
         for now in range(state.step, until):
             if collect.due(now, steps):
                 kept[now] = chosen(state, ladders, chains, collect)
             state, info = step(state)
-            for record, entry in zip(run.info, info, strict=True):
+            for record, entry in zip(infos, info, strict=True):
                 record[now] = entry
             if now % often == 0 or now == until - 1:
                 check_alive(info.healthy, now)
                 line.note(f"energy {float(info.energy.nan_to_num(torch.inf).min()):.3g}")
             line.advance()
-    return replace(run, state=state, kept=kept)
+    return replace(run, state=state, info=infos, kept=kept)
 
 
 def chosen(

@@ -140,18 +140,19 @@ class Buffer:
     Args:
         cumulative: Take the rate over all iterations so far, as the paper prints it. That
             integrates an average and overshoots; the default is this iteration's event.
-        gain: Factor of γ.
+        gain: Factor of γ. At 0.5 the rate is within a tenth of 𝕊 = 0.005 after a thousand
+            iterations; at 0.1 that takes five.
         horizon: Iterations over which s is taken.
     """
 
     cumulative: bool = False
-    gain: float = 0.1
+    gain: float = 0.5
     horizon: int = 100
 
     def __post_init__(self) -> None:
         """Refuse a buffer that never moves or runs away from the target."""
         if not self.gain > 0 or self.horizon < 1:
-            came, remedy = (self.gain, self.horizon), "pass 0.1 and 100"
+            came, remedy = (self.gain, self.horizon), "pass 0.5 and 100"
             raise ArgumentError("Buffer.gain, horizon", "above 0 and at least 1", came, remedy)
 
     def __call__(
