@@ -3,6 +3,7 @@
 COMMANDS: dict[str, str] = {
     "ask": "the next cases, for runs that are made elsewhere",
     "bench": "speed, side by side with the published formulation",
+    "compare": "every method on the same runs, judged by the same cases held out",
     "demo": "learn a damped oscillator and show the picture",
     "predict": "trajectories with bands, from a campaign or a surrogate's file",
     "problems": "list the built-in problems, their parameters, levels and costs",
