@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from mflno.campaign.plan import Plan, plan_of, read_plan
+from mflno.campaign.plan import Plan, read_plan
 from mflno.campaign.state import Run, State, state_of
 from mflno.data import Parameter, Trajectories
 from mflno.errors import ArgumentError, StoreError
@@ -202,7 +202,7 @@ def read_campaign(path: Path | str) -> History:
 def plan_at(path: Path, events: tuple[Event, ...]) -> Plan:
     """The plan that counts now: the last one in the journal."""
     plans = [event["plan"] for event in events if "plan" in event]
-    return plan_of(plans[-1], path) if plans else read_plan(path / PLAN)
+    return Plan(**plans[-1]) if plans else read_plan(path / PLAN)
 
 
 def rounds_in(events: tuple[Event, ...]) -> list[RoundRecord]:

@@ -19,7 +19,13 @@ FREE = (
     "budget", "goal", "quantile", "overlap", "retries", "time_limit", "runner", "jobs",
 )  # fmt: skip
 """What may change when a campaign goes on; all else would make it another campaign."""
-DESIGNS = "planned", "maximin", "sobol", "random"
+WHOLE = {"budget": 1, "batch": 1, "start": 2, "draws": 2, "overlap": 0, "retries": 0,
+         "seed": 0, "jobs": 1}  # fmt: skip
+"""Whole numbers, and the least that each may be."""
+ALLOWED = {
+    "design": ("planned", "maximin", "sobol", "random"),
+    "levels": ("top", "cost"),
+}
 
 
 @dataclass(frozen=True)
@@ -82,19 +88,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Refuse numbers and names that make no sense."""
-        for name, least in (("budget", 1), ("batch", 1), ("start", 2), ("draws", 2)):
-            check_whole(name, getattr(self, name), least)
-        for name in ("overlap", "retries", "seed"):
-            check_whole(name, getattr(self, name), 0)
-        if self.jobs is not None:
-            check_whole("jobs", self.jobs, 1)
-        for name in ("goal", "time_limit"):
-            check_positive(name, getattr(self, name))
-        if not 0 < self.quantile < 1:
-            raise wrong("quantile", "must lie between 0 and 1", self.quantile, "0.95 is usual")
-        check_name("design", self.design, DESIGNS)
-        check_name("choice", named(self.choice)[0], ("auto", "guard", *CHOICES))
-        check_name("levels", self.levels, ("top", "cost"))
+        check_values({each.name: getattr(self, each.name) for each in fields(self)})
 
     def different(self, other: "Plan") -> list[str]:
         """What another plan says differently and may not, once a campaign has begun."""
@@ -110,6 +104,29 @@ class Plan:
 def wrong(name: str, rule: str, came: object, remedy: str) -> ArgumentError:
     """The error of one field."""
     return ArgumentError(f"Plan.{name}", rule, came, remedy)
+
+
+def check_values(values: Mapping[str, Any]) -> None:
+    """Raise unless every field that is there makes sense."""
+    for name, value in values.items():
+        if name in WHOLE and not (name == "jobs" and value is None):
+            check_whole(name, value, WHOLE[name])
+        elif name in ("goal", "time_limit"):
+            check_positive(name, value)
+        elif name in ALLOWED:
+            check_name(name, value, ALLOWED[name])
+        elif name in ("problem", "method", "choice", "runner"):
+            check_named(name, value)
+    if not 0 < values.get("quantile", 0.95) < 1:
+        raise wrong("quantile", "must lie between 0 and 1", values["quantile"], "0.95 is usual")
+
+
+def check_named(name: str, value: object) -> None:
+    """Raise unless this is a name or a table."""
+    if not isinstance(value, str | Mapping):
+        raise wrong(name, "must be a name or a table", repr(value), "correct it")
+    if name == "choice":
+        check_name("choice", named(value)[0], ("auto", "guard", *CHOICES))
 
 
 def check_whole(name: str, value: object, least: int) -> None:
@@ -161,6 +178,7 @@ def plan_of(table: Mapping[str, Any], folder: str | Path) -> Plan:
             raise ArgumentError("plan", f"takes {', '.join(known)}", repr(name), remedy)
     if not given.get("problem"):
         raise wrong("problem", "is needed", "nothing", 'add it, as problem = "lorenz"')
+    check_values(given)
     given.setdefault("folder", str(Path(folder).absolute()))
     problem = given["problem"]
     if isinstance(problem, str):

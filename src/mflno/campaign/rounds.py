@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -13,6 +14,7 @@ from mflno.campaign.books import Books
 from mflno.campaign.choosing import Chosen, Known, Question, choose, design
 from mflno.campaign.learning import Forecast, grouped, judged, learned, left_out
 from mflno.campaign.state import Choose, State
+from mflno.errors import ArgumentError
 from mflno.multifidelity import Surrogate, load
 from mflno.shapes import Float
 
@@ -115,13 +117,15 @@ def known_cases(state: State) -> Known:
 
 
 def last_surrogate(books: Books, state: State) -> Surrogate | None:
-    """The present fit; made again where its file is gone."""
+    """The present fit; made again where its file is gone or does not fit the problem."""
     if not state.fits:
         return None
     number = state.fits - 1
     path = books.surrogate_path(number)
     if path.exists():
-        return load(path, books.problem)
+        # Of another version of the problem: the same runs are learned from anew.
+        with suppress(ArgumentError):
+            return load(path, books.problem)
     data = books.data(state, state.fitted)
     fresh = learned(books.problem, data, books.plan, show=books.show)
     return books.keep_surrogate(number, fresh)

@@ -101,7 +101,7 @@ class State:
     def spent(self) -> float:
         """Runs asked for so far, in runs of the highest level; those only told are free."""
         asked = (run.level for run in self.runs.values() if run.round >= 0)
-        return sum(self.costs[level] / self.costs[-1] for level in asked)
+        return sum((self.costs[level] / self.costs[-1] for level in asked), start=0.0)
 
     def name(self, place: int = 0) -> str:
         """A name that no run has yet, so many places behind the last one."""
