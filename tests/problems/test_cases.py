@@ -53,6 +53,8 @@ def test_grid_that_would_fill_the_memory_is_refused():
         grid_cases(Box("many", [(0.0, 1.0)] * 7), 10)
     with pytest.raises(ArgumentError, match="2 or more"):
         grid_cases(Lorenz(), 1)
+    with pytest.raises(ArgumentError, match="up to 1000000"):
+        random_cases(Lorenz(), 10**12, np.random.default_rng(0))
 
 
 def test_random_cases_are_uniform_in_the_box_and_follow_the_generator():

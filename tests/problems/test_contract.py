@@ -2,13 +2,15 @@
 
 import subprocess
 import sys
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 
 from mflno.errors import ArgumentError
-from mflno.problems import PROBLEMS, Problem, problem_named, random_cases
+from mflno.problems import PROBLEMS, Problem, problem_named, random_cases, study_cases
+from mflno.sampling import sample
 from mflno.testing import check_problem
 
 OURS = [name for name in PROBLEMS if name != "beam"]
@@ -32,6 +34,15 @@ def test_many_cases_give_the_bits_of_each(name):
     values = problem.solve_many(cases, 0)
     for row in (0, 31, 32, 39):
         assert np.array_equal(problem.solve(cases[row], 0), values[row])
+
+
+@pytest.mark.parametrize("name", ["lorenz", "duffing"])
+def test_all_cases_of_a_study_are_solved_in_ten_seconds_of_one_core(name):
+    problem = problem_named(name)
+    begin = time.process_time()
+    solved = [sample(problem, cases, 1, cache=False) for cases in study_cases(problem)]
+    assert [each.values.shape for each in solved] == [(100, 1, 2048)] * 2
+    assert time.process_time() - begin < 10.0
 
 
 @pytest.mark.parametrize("name", OURS)

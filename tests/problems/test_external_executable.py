@@ -273,8 +273,13 @@ def test_version_follows_program_template_and_settings(home, tmp_path):
         binary.write(b"\0")
     versions.append(problem_of(program(home)).version)
     versions.append(problem_of(program(home, environment={"ORDER": "2"})).version)
+    for text in ("one", "two"):
+        (home / "script.sh").write_text(text)
+        words = ("sh", "${folder}/script.sh", "${c}", "${k}")
+        solver = Executable(words, OUTPUTS["csv"], 60.0, folder=home)
+        versions.append(problem_of(solver).version)
     assert versions[0] == versions[1]
-    assert len(set(versions)) == 4
+    assert len(set(versions)) == 6
 
 
 TOML = """

@@ -125,8 +125,18 @@ def test_a_failing_fmu_is_told_apart_and_leaves_nothing(
     assert os.listdir(tmp_path) == []
 
 
+def damaged(fmu, path, change):
+    with zipfile.ZipFile(fmu) as whole, zipfile.ZipFile(path, "w") as part:
+        xml = whole.read("modelDescription.xml")
+        part.writestr("modelDescription.xml", change(xml))
+
+
 def test_unknown_names_are_errors_that_tell_the_near_ones(fmu, tmp_path, monkeypatch):
     (tmp_path / "no.fmu").write_text("not a zip")
+    damaged(
+        fmu, tmp_path / "range.fmu", lambda xml: xml.replace(b"<Real ", b'<Real min="low" ')
+    )
+    damaged(fmu, tmp_path / "half.fmu", lambda xml: xml[:200])
     wrong = {
         "every parameter; got dumper.c; it has damper.c": {"names": {**NAMES, "c": "dumper.c"}},
         "every parameter; got c;": {"names": {"u": "x"}},
@@ -141,7 +151,9 @@ def test_unknown_names_are_errors_that_tell_the_near_ones(fmu, tmp_path, monkeyp
         "one of co-simulation, model-exchange": {"mode": "CS"},
         "limit: must be positive": {"limit": 0.0},
         "must be an existing file": {"fmu": tmp_path / "absent.fmu"},
-        "must be an FMU": {"fmu": tmp_path / "no.fmu"},
+        "must be an FMU; got no.fmu": {"fmu": tmp_path / "no.fmu"},
+        "must be an FMU; got half.fmu": {"fmu": tmp_path / "half.fmu"},
+        "must give .* a range; .*'low'": {"fmu": tmp_path / "range.fmu"},
     }
     for words, settings in wrong.items():
         with pytest.raises(ArgumentError, match=words):

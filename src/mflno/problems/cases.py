@@ -52,8 +52,9 @@ def random_cases(
     problem: Problem, count: int, generator: np.random.Generator
 ) -> Float[ndarray, "N P"]:
     """Cases drawn uniformly from the box."""
-    if count < 1:
-        raise ArgumentError("random_cases.count", "must be 1 or more", count, "ask for some")
+    if not 1 <= count <= MOST_CASES:
+        rule = f"must be 1 or more, up to {MOST_CASES}"
+        raise ArgumentError("random_cases.count", rule, count, "ask for some, but fewer")
     low = np.array([each.low for each in problem.parameters])
     high = np.array([each.high for each in problem.parameters])
     return low + (high - low) * generator.random((count, len(low)))

@@ -117,7 +117,8 @@ class Executable:
         words = list(self.command)
         templates = sorted((name, self.path(each)) for name, each in self.templates.items())
         copies = sorted((self.path(each).name, self.path(each)) for each in self.files)
-        programs = [path for word in words if (path := self.path(word)).is_file()]
+        places = (self.path(word.replace("${folder}", ".")) for word in words)
+        programs = [place for place in places if place.is_file()]
         return digest_of(
             "executable", words, dict(self.environment), repr(self.output), *programs,
             *(part for pair in (*templates, *copies) for part in pair),

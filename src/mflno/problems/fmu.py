@@ -3,6 +3,7 @@
 import difflib
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -20,6 +21,8 @@ from mflno.shapes import Float
 
 Attributes = Mapping[str, str]
 TYPES = "Real", "Integer", "Boolean", "String", "Enumeration"
+UNREADABLE = (zipfile.BadZipFile, KeyError, ElementTree.ParseError, zlib.error, RuntimeError,
+              OSError, EOFError, ValueError)  # fmt: skip
 MODES = {"co-simulation": "CoSimulation", "model-exchange": "ModelExchange"}
 
 
@@ -150,7 +153,11 @@ def check_settable(name: str, value: object, told: Attributes) -> None:
         raise ArgumentError("Fmu.names", rule, f"{name} ({', '.join(words)})", remedy)
     if isinstance(value, bool | str):
         return
-    low, high = float(told.get("min", "-inf")), float(told.get("max", "inf"))
+    try:
+        low, high = float(told.get("min", "-inf")), float(told.get("max", "inf"))
+    except ValueError as error:
+        place, remedy = "Fmu.file", "export it again"
+        raise ArgumentError(place, f"must give {name} a range", f"{error}", remedy) from error
     if not low <= float(value) <= high:  # pyright: ignore[reportArgumentType]
         rule = f"must keep {name} in [{low:g}, {high:g}], as the FMU says"
         raise ArgumentError("Fmu parameters", rule, value, "narrow the box")
@@ -161,7 +168,7 @@ def variables_in(file: Path) -> dict[str, Attributes]:
     try:
         with zipfile.ZipFile(file) as archive:
             root = ElementTree.fromstring(archive.read("modelDescription.xml"))
-    except (zipfile.BadZipFile, KeyError, ElementTree.ParseError) as error:
+    except UNREADABLE as error:
         rule, remedy = "must be an FMU", "export it again"
         raise ArgumentError("Fmu.file", rule, f"{file.name} ({error})", remedy) from error
     types = {each.get("name", ""): told_of(each) for each in root.iterfind("TypeDefinitions/*")}
