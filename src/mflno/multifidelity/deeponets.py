@@ -59,7 +59,8 @@ class MFDeepONet:
         once = problem == "beam" if self.once is None else self.once
         return MFLNO(
             low=Deep(width, once), low_inference=self.low_inference, low_epochs=self.low_epochs,
-            form=DeepMixture(width, once), inference=self.inference, parameters=self.parameters,
+            low_cases=None, form=DeepMixture(width, once), inference=self.inference,
+            solver=False, parameters=self.parameters, time=False, precision="single",
         )  # fmt: skip
 
     def fit(
@@ -118,8 +119,9 @@ class ResidualDeepONet:
         """The same two phases with this form."""
         return MFLNO(
             low=self.low, low_inference=self.low_inference, low_epochs=self.low_epochs,
-            form=DeepResidual(self.width), inference=self.inference,
-            parameters=self.parameters, residual=True,
+            low_cases=None, form=DeepResidual(self.width), inference=self.inference,
+            solver=False, parameters=self.parameters, time=False, residual=True,
+            precision="single",
         )  # fmt: skip
 
     def fit(

@@ -11,6 +11,7 @@ from mflno.multifidelity.channels import Channels
 from mflno.operators import (
     Architecture,
     Causal,
+    DeepONet,
     Published,
     Residue,
     Rule,
@@ -181,7 +182,7 @@ class Deep:
     width: int = 32
     once: bool = False
 
-    def build(self, site: Site, generator: torch.Generator) -> nn.Module:
+    def build(self, site: Site, generator: torch.Generator) -> DeepONet:
         """A DeepONet for the site's grid."""
         single_output(site)
         constants = site.channels.constants if self.once else ()
@@ -209,7 +210,7 @@ class DeepMixture:
         """Both networks and their weight."""
         part = Deep(self.width, self.once)
         linear = part.build(site, generator)
-        linear.branch.activation = identity  # pyright: ignore[reportArgumentType]
+        linear.branch.activation = identity
         return Mixed(linear, part.build(site, generator))
 
 

@@ -14,7 +14,14 @@ from torch import Tensor, nn
 from torch.func import functional_call, jvp, vmap
 
 from mflno.multifidelity.forms import Mixed
-from mflno.operators import Causal, LaplaceOperator, Packing, causal_convolution, identity
+from mflno.operators import (
+    Causal,
+    LaplaceBlock,
+    LaplaceOperator,
+    Packing,
+    causal_convolution,
+    identity,
+)
 from mflno.shapes import Float
 
 Columns = dict[str, Float[Tensor, "K p N O T"]]
@@ -41,6 +48,8 @@ def structured(module: nn.Module) -> bool:
     if not isinstance(module, LaplaceOperator) or len(module.blocks) != 1:
         return False
     block = module.blocks[0]
+    if not isinstance(block, LaplaceBlock):
+        return False
     rule = block.laplace.rule
     return type(rule) is Causal and not rule.initial_state and block.activation is identity
 
@@ -72,6 +81,8 @@ def columns_of(
     """The answers, and the derivatives by each named parameter."""
     if isinstance(module, Mixed):
         return mixed_columns(module, values, inputs, grid)
+    if not isinstance(module, LaplaceOperator):
+        raise TypeError(f"no closed form for {type(module).__name__}")
     return operator_columns(module, values, inputs, grid)
 
 
@@ -92,7 +103,7 @@ def mixed_columns(
 
 
 def operator_columns(
-    module: nn.Module, values: dict[str, Tensor], inputs: Tensor, grid: Tensor
+    module: LaplaceOperator, values: dict[str, Tensor], inputs: Tensor, grid: Tensor
 ) -> tuple[Tensor, Columns]:
     """Of one lift, one block and a projection."""
     block, own = "blocks.0.laplace.", values
@@ -148,7 +159,7 @@ def mode_responses(
     towards = torch.zeros_like(twice)
     towards[..., 0] = 1.0
     run = lambda at: causal_convolution(lifted[:, :, None], at, unit, step)
-    wave, slope = jvp(run, (twice,), (towards,))
+    wave, slope = jvp(run, (twice,), (towards,))[:2]
     parts = lambda both: tuple(
         part.unflatten(2, (outputs, modes)) for part in both.chunk(2, dim=2)
     )
@@ -167,16 +178,16 @@ def channel_responses(
 
 
 def projection_columns(
-    module: nn.Module, values: dict[str, Tensor], inner: Float[Tensor, "K W N T"]
+    module: LaplaceOperator, values: dict[str, Tensor], inner: Float[Tensor, "K W N T"]
 ) -> tuple[Tensor, Float[Tensor, "K e W N T"], Columns]:
     """The answers, their derivatives by the projection's input, and by its parameters."""
-    activation = module.projection.activation  # pyright: ignore
-    count = len(module.projection.layers)  # pyright: ignore
+    activation = module.projection.activation
+    count = len(module.projection.layers)
     names = [f"projection.layers.{i}." for i in range(count)]
     value, shown, slopes = inner, [], []
     for place, name in enumerate(names):
         if place:
-            value, slope = jvp(activation, (value,), (torch.ones_like(value),))
+            value, slope = jvp(activation, (value,), (torch.ones_like(value),))[:2]
             slopes.append(slope)
         shown.append(value)
         value = affine(values[name + "weight"], values[name + "bias"], value)

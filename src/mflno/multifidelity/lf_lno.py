@@ -18,11 +18,11 @@ class LFLNO:
 
     Example:
         >>> LFLNO().whole.low.width
-        3
+        4
     """
 
     name: ClassVar[str] = "lf-lno"
-    whole: MFLNO = field(default_factory=MFLNO)
+    whole: MFLNO = field(default_factory=lambda: MFLNO(solver=False))
 
     def fit(
         self,

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+import numpy as np
 from numpy import ndarray
 
 from mflno.bayes import (
     Collection,
     Cosine,
-    DeepEnsemble,
     Drift,
     Final,
     Inference,
@@ -27,6 +27,7 @@ from mflno.bayes import (
 from mflno.data import Trajectories
 from mflno.multifidelity.channels import scaled_cases
 from mflno.multifidelity.forms import LNO, Form, Mixture
+from mflno.multifidelity.gauss_newton import GaussNewton
 from mflno.multifidelity.grouping import alike
 from mflno.multifidelity.law import Data, Predictor
 from mflno.multifidelity.learnt import Learnt
@@ -34,28 +35,40 @@ from mflno.multifidelity.lessons import Lesson, lesson
 from mflno.multifidelity.network_law import NetworkPredictor, chained, warm_start
 from mflno.multifidelity.training import Trainer, lengthened
 from mflno.problems import Problem
+from mflno.seeds import numpy_stream
 
 Stages = tuple[Learnt, ...]
 
 LADDERS = {"lorenz": (5e-6, 5e-4), "duffing": (5e-3, 5e-2)}
 """Step sizes of the coldest and the hottest chain in the paper's appendix."""
+FEW = 6
+"""Expensive runs up to which many small networks generalise better than few larger ones."""
+
+
+def second_order(steps: int, points: int) -> Inference:
+    """How G_L is trained by default: three starts, of which the best is kept."""
+    return GaussNewton(chains=3, survivors=1, kept=1, trial=8, steps=(steps,), points=(points,))
 
 
 @dataclass(frozen=True)
 class MFLNO:
     """The multi-fidelity Laplace neural operator.
 
+    By default the correction is trained by damped Gauss-Newton steps from several starts, in
+    double precision; its size and the number of starts follow the number of expensive runs.
+
     Args:
-        low: G_L, and of any level between.
+        low: G_L.
         low_inference: Trains it; its best draws are frozen.
         low_members: How many of them are averaged.
         low_epochs: Passes over the cheap runs, in place of the inference's own steps.
-        form: G_l, G_nl and their weight.
+        low_cases: Most cheap runs that phase 1 looks at, spread over all; `None` for all.
+        form: G_l, G_nl and their weight; also of any level between.
         inference: Trains or samples them.
         solver: Read the cheap solvers' own trajectories instead of G_L's: no phase 1, but
             each prediction needs a cheap run.
         parameters: Constant channels: those "hidden" from the forcing, "all" or "none".
-        time: Whether time is a channel of the correction.
+        time: Whether time is a channel.
         residual: Learn the difference to the cheaper trajectory instead of the trajectory.
         order: p of the loss.
         precision: "single" or "double".
@@ -67,20 +80,19 @@ class MFLNO:
     """
 
     name: ClassVar[str] = "mflno"
-    low: Form = field(default_factory=LNO)
-    low_inference: Inference = field(
-        default_factory=lambda: DeepEnsemble(chains=1, steps=3000, batch=20)
-    )
+    low: Form = field(default_factory=lambda: LNO(width=4, hidden=(16,)))
+    low_inference: Inference = field(default_factory=lambda: second_order(40, 160))
     low_members: int = 1
     low_epochs: int | None = None
-    form: Form = field(default_factory=Mixture)
-    inference: Inference = field(default_factory=lambda: DeepEnsemble(chains=5, steps=3000))
-    solver: bool = False
-    parameters: str = "hidden"
-    time: bool = False
+    low_cases: int | None = 36
+    form: Form | None = None
+    inference: Inference | None = None
+    solver: bool = True
+    parameters: str = "all"
+    time: bool = True
     residual: bool = False
     order: float = 2.0
-    precision: str = "single"
+    precision: str = "double"
 
     @classmethod
     def paper(
@@ -107,7 +119,18 @@ class MFLNO:
             schedule=Cosine(0.01), batch=10, collect=collect or Final(),
         )  # fmt: skip
         low = replace(sampler, batch=20, collect=Final())
-        return cls(low_inference=low, low_epochs=2000, inference=sampler)
+        return cls(
+            low=LNO(), low_inference=low, low_epochs=2000, low_cases=None, form=Mixture(),
+            inference=sampler, solver=False, parameters="hidden", time=False,
+            precision="single",
+        )  # fmt: skip
+
+    def correction(self, runs: int) -> tuple[Form, Inference]:
+        """Form and inference for so many expensive runs: many small nets for few of them."""
+        few = runs <= FEW
+        sizes = LNO(width=2, modes=6, hidden=(4,)) if few else LNO(width=3, hidden=(8,))
+        starts = GaussNewton(chains=16, survivors=10, kept=8) if few else GaussNewton()
+        return self.form or Mixture(sizes, sizes), self.inference or starts
 
     def fit(
         self,
@@ -165,7 +188,8 @@ class MFLNO:
         """One network a level below the highest, for every seed at once."""
         stages: list[Stages] = [() for _ in seeds]
         for level, runs in enumerate(data.lower):
-            form = self.low if level == 0 else self.form
+            form = self.low if level == 0 else self.correction(len(runs))[0]
+            runs = spread(runs, self.low_cases)
             steps = lengthened(self.low_inference, cases=len(runs), epochs=self.low_epochs)
             trainer = Trainer(form, steps, f"low {level}", self.order, self.precision, device)
             if level == 0:
@@ -196,18 +220,18 @@ class MFLNO:
         show: bool,
     ) -> list[NetworkPredictor]:
         """Phase 2 for data sets of one shape."""
+        form, inference = self.correction(len(datas[0].high))
         lessons = []
         for data, seed, low in zip(datas, seeds, lows, strict=True):
             if self.solver:
                 lower = list(data.query().lower)
             else:
                 lower = below_runs(data.problem, data.high, low)
-            start = warm.stages[-1] if warm else None
+            # with more runs the default networks are larger: then the start is a fresh one
+            start = warm.stages[-1] if warm and warm.stages[-1].form == form else None
             taught = self.lesson(data.problem, data.high, lower)
             lessons.append(replace(taught, seed=seed, start=start))
-        trainer = Trainer(
-            self.form, self.inference, "correction", self.order, self.precision, device
-        )
+        trainer = Trainer(form, inference, "correction", self.order, self.precision, device)
         tops = trainer.learnt(lessons, show=show)
         return [
             NetworkPredictor((*low, top), self.solver, self.residual)
@@ -220,6 +244,14 @@ class MFLNO:
             problem, runs, lower, parameters=self.parameters, order=self.order,
             time=self.time, residual=self.residual,
         )  # fmt: skip
+
+
+def spread(runs: Trajectories, most: int | None) -> Trajectories:
+    """No more than so many of the runs, the same ones each time."""
+    if most is None or len(runs) <= most:
+        return runs
+    chosen = numpy_stream(0, "cheap runs", len(runs)).permutation(len(runs))[:most]
+    return runs.take(np.sort(chosen))
 
 
 def below_runs(problem: Problem, runs: Trajectories, stages: Stages) -> list[ndarray]:

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from mflno.bayes import Captured, Draws, Eager, Inference
-from mflno.errors import ArgumentError
 from mflno.multifidelity.forms import Form, Site
 from mflno.multifidelity.learnt import Learnt
 from mflno.multifidelity.lessons import Lesson
@@ -68,7 +67,7 @@ class Trainer:
     def starts(
         self, lesson: Lesson, scale: Normalising
     ) -> tuple[list[nn.Module], Float[Tensor, "K P"]]:
-        """Modules, and their parameters or those of the earlier fit."""
+        """Modules, and their parameters: first those of the earlier fit, the rest fresh."""
         generator = torch_stream(lesson.seed, self.stream, "starts")
         told = torch.from_numpy(scale.told(lesson.targets))
         spectrum = Spectrum.of(told, torch.from_numpy(lesson.grid))
@@ -77,11 +76,8 @@ class Trainer:
         modules = [self.form.build(site, generator).to(self.dtype) for _ in range(chains)]
         theta = Packing.of(modules[0]).pack(modules)
         if lesson.start is not None:
-            known = torch.from_numpy(lesson.start.theta).to(self.dtype)
-            if known.shape[1] != theta.shape[1]:
-                rule, came = f"must have {theta.shape[1]} parameters", known.shape[1]
-                raise ArgumentError("fit.warm", rule, came, "warm-start from the same method")
-            theta = known[torch.arange(chains) % len(known)].clone()
+            known = torch.from_numpy(lesson.start.theta).to(self.dtype)[:chains]
+            theta = torch.cat([known, theta[len(known) :]])
         return modules, theta
 
     def misfit(
