@@ -200,6 +200,18 @@ def test_swaps_are_disjoint_neighbours_and_conserve_every_state(chains, rule):
             assert sorted(after[mine].tolist()) == sorted(before[mine].tolist())
 
 
+def test_a_swapped_state_moves_by_its_own_gradient_at_the_step_size_of_its_new_chain():
+    chains, ladders = 3, 2
+    eta = torch.tensor([0.1, 0.2, 0.4])
+    zero = torch.zeros(chains)
+    iteration = Iteration(eta, zero, torch.ones(2), Drift(weight=0.0), Always())
+    walk, gradient = walk_of(ladders, chains), torch.randn(6, 2, generator=seeded())
+    after, _ = iteration(walk, torch.zeros(6), gradient, chance_at(0, ladders, 2))
+    source = torch.tensor([1, 0, 2, 4, 3, 5])
+    wanted = walk.theta[source] - eta.repeat(2)[:, None] * gradient[source]
+    torch.testing.assert_close(after.theta, wanted)
+
+
 @pytest.mark.parametrize("chains", [2, 3, 6, 7])
 def test_forced_swaps_make_one_round_trip_of_every_replica_in_2k_steps(chains):
     iteration, walk, rounds = still(chains, Always()), walk_of(1, chains), 5
