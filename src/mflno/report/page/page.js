@@ -13,7 +13,7 @@ const cellOf = (cell, head) => {
 };
 const BLOCKS = {
   text: (item) => make("p", { class: "note" }, item.text),
-  table: (item) => make("div", { class: "table", tabindex: 0, role: "region", "aria-label": item.caption },
+  table: (item) => make("div", { class: "table", tabindex: 0, role: "region", "aria-label": `Table: ${item.caption}` },
     make("table", {}, make("caption", { class: "sr" }, item.caption),
       make("thead", {}, make("tr", {}, ...item.columns.map((each) => cellOf(each, true)))),
       make("tbody", {}, ...item.rows.map((row) => make("tr", {}, ...row.map((each) => cellOf(each, false))))))),

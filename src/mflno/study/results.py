@@ -1,0 +1,116 @@
+"""From cells to the paper's tables and figures."""
+
+import json
+import platform
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import mflno
+from mflno.errors import MissingExtra
+from mflno.store import write_text_atomic
+from mflno.study import tables
+from mflno.study.material import NAMES
+from mflno.study.networks_table import network_rows
+from mflno.study.reproduce import Outcome, Scope, outcome
+
+
+class Results(NamedTuple):
+    """What was written, and why something was not."""
+
+    tables: list[Path]
+    figures: list[Path]
+    missing: str
+
+
+def write_results(what: str, scope: Scope, *, figures: bool = True) -> Results:
+    """Write every table of what was computed, and every figure that can be drawn here."""
+    names = [name for name in NAMES if what in (name, "all")]
+    outcomes = [found for found in (outcome(name, scope) for name in names) if found.cells]
+    written = [path for each in outcomes for path in problem_tables(scope, each)]
+    rows = network_rows()
+    text = tables.markdown(rows, list(rows[0]))
+    written += tables.write_table(scope.out / "tables", "networks", rows, text)
+    written.append(write_about(scope, outcomes))
+    if not figures:
+        return Results(written, [], "")
+    try:
+        drawn = drawings(scope, outcomes, appendix=what in ("ablations", "all"))
+    except MissingExtra as error:
+        return Results(written, [], str(error))
+    return Results(written, drawn, "")
+
+
+def problem_tables(scope: Scope, found: Outcome) -> list[Path]:
+    """Errors, trajectories, trust, and the duels of choices."""
+    folder, name = scope.out / "tables", found.name
+    errors, shown = tables.error_rows(found), tables.trajectory_rows(found)
+    trust, duels = tables.trust_rows(found), tables.duel_rows(found)
+    written = tables.write_table(folder, f"{name}-errors", errors, tables.wide_errors(errors))
+    written += tables.write_table(
+        folder, f"{name}-trajectories", shown, tables.wide_trajectories(shown)
+    )
+    for words, rows in (("trust", trust), ("duels", duels)):
+        columns = [key for key in rows[0] if key != "problem"] if rows else []
+        text = tables.markdown(rows, columns)
+        written += tables.write_table(folder, f"{name}-{words}", rows, text)
+    return written
+
+
+def write_about(scope: Scope, outcomes: list[Outcome]) -> Path:
+    """What made these results: command, versions, machine, seconds of each contender."""
+    seconds = {
+        each.name: {
+            contender.label: round(
+                sum(
+                    cell.found["seconds"]
+                    for (key, _), cell in each.cells.items()
+                    if key == contender.key
+                ),
+                1,
+            )
+            for contender in each.contenders
+        }
+        for each in outcomes
+    }
+    told = {
+        "command": " ".join(["mflno", *sys.argv[1:]]), "seeds": scope.seeds,
+        "quick": scope.quick, "device": scope.device, "machine": machine(scope.device),
+        "versions": versions(), "seconds": seconds,
+    }  # fmt: skip
+    path = scope.out / "about.json"
+    write_text_atomic(path, json.dumps(told, indent=1) + "\n")
+    return path
+
+
+def machine(device: str) -> str:
+    """The machine that writes the tables, in words."""
+    import torch
+
+    if device.startswith("cuda") and torch.cuda.is_available():
+        return torch.cuda.get_device_name(device)
+    return f"{platform.machine()}, {torch.get_num_threads()} threads"
+
+
+def versions() -> dict[str, str]:
+    """Of what computed."""
+    import numpy
+    import scipy
+    import torch
+
+    return {
+        "mflno": mflno.__version__, "python": platform.python_version(),
+        "torch": torch.__version__, "numpy": numpy.__version__, "scipy": scipy.__version__,
+    }  # fmt: skip
+
+
+def drawings(scope: Scope, outcomes: list[Outcome], *, appendix: bool) -> list[Path]:
+    """All figures."""
+    from mflno.study.appendix_figures import appendix_figures
+    from mflno.study.paper_figures import problem_figures
+
+    folder = scope.out / "figures"
+    found = [path for each in outcomes for path in problem_figures(folder, each)]
+    if appendix:
+        found += appendix_figures(folder, scope)
+    return found
