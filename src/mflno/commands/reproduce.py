@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     compute(arguments.what, scope, jobs=arguments.jobs)
     written = write_results(arguments.what, scope, figures=not arguments.no_figures)
     if arguments.json:
-        told = {name: [str(each) for each in getattr(written, name)] for name in KINDS}
+        told: dict[str, object] = {name: [str(each) for each in getattr(written, name)] for name in KINDS}
         told["missing"] = written.missing
         print(json.dumps(told, indent=1))
         return 0
