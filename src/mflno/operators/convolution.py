@@ -34,7 +34,7 @@ class Pair(NamedTuple):
 
 
 def causal_convolution(
-    signal: Float[Tensor, "*K I N T"],
+    signal: Float[Tensor, "*#K I N T"],
     poles: Float[Tensor, "*K I O M 2"],
     residues: Float[Tensor, "*K I O M 2"],
     step: Float[Tensor, ""],
@@ -75,7 +75,7 @@ def kernel_factors(
 
 
 def homogeneous(
-    start: Float[Tensor, "*K I N"],
+    start: Float[Tensor, "*#K I N"],
     poles: Float[Tensor, "*K I O M 2"],
     initial: Float[Tensor, "*K I O M 2"],
     step: Float[Tensor, ""],

@@ -33,7 +33,7 @@ class Dense(nn.Module):
         self.weights = nn.ParameterList([nn.Parameter(draw(a, b)) for a, b in pairs])
         self.biases = nn.ParameterList([nn.Parameter(torch.zeros(b)) for _, b in pairs])
 
-    def forward(self, value: Float[Tensor, "*K N a"]) -> Float[Tensor, "*K N b"]:
+    def forward(self, value: Float[Tensor, "*#K N a"]) -> Float[Tensor, "*K N b"]:
         """The last layer's values."""
         for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             value = (self.activation(value) if i else value) @ weight + bias[..., None, :]
@@ -75,7 +75,7 @@ class DeepONet(nn.Module):
 
     def forward(
         self,
-        inputs: Float[Tensor, "*K N C T"],
+        inputs: Float[Tensor, "*#K N C T"],
         grid: Float[Tensor, " T"],
         *,
         checked: bool = True,

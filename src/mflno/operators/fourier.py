@@ -6,6 +6,7 @@ frequency, of spectra laid out by frequency. Signals go through in blocks of cas
 a block's spectra exist at once.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import torch
@@ -51,11 +52,16 @@ def by_frequency(spectrum: Complex[Tensor, "*K a b F"]) -> Complex[Tensor, "*K F
     return spectrum.movedim(-1, -3).contiguous()
 
 
+def spread(left: Tensor, right: Tensor) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """Factors "O 1 F" and "1 N F" of each input channel."""
+    return left.unsqueeze(-2).unbind(-3), right.unsqueeze(-4).unbind(-3)
+
+
 def product(
-    left: Complex[Tensor, "*K O I F"], right: Complex[Tensor, "*K I N F"]
+    left: Complex[Tensor, "*K O I F"], right: Complex[Tensor, "*#K I N F"]
 ) -> Complex[Tensor, "*K O N F"]:
     """Σ_i left_oi right_in at each frequency."""
-    lefts, rights = left.unsqueeze(-2).unbind(-3), right.unsqueeze(-4).unbind(-3)
+    lefts, rights = spread(left, right)
     total = lefts[0] * rights[0]
     for one, other in zip(lefts[1:], rights[1:], strict=True):
         total.addcmul_(one, other)
@@ -65,7 +71,7 @@ def product(
 def add_outer(
     total: Complex[Tensor, "*K O I F"],
     left: Complex[Tensor, "*K O N F"],
-    right: Complex[Tensor, "*K I N F"],
+    right: Complex[Tensor, "*#K I N F"],
 ) -> None:
     """Add Σ_n left_on right_in at each frequency, in place."""
     lefts, rights = left.unsqueeze(-3).unbind(-2), right.unsqueeze(-4).unbind(-2)
@@ -74,7 +80,7 @@ def add_outer(
 
 
 def convolution(
-    signal: Float[Tensor, "*K I N T"], kernel: Float[Tensor, "*K O I T"]
+    signal: Float[Tensor, "*#K I N T"], kernel: Float[Tensor, "*K O I T"]
 ) -> Float[Tensor, "*K O N T"]:
     """Σ_i kernel_oi * signal_i of all cases, in operations that differentiate themselves."""
     points = signal.shape[-1]
@@ -83,7 +89,9 @@ def convolution(
         if is_wide(kernel):
             both = (by_frequency(left) @ by_frequency(right)).movedim(-3, -1)
         else:
-            both = product(left, right)
+            # Not in place: function transforms have no rule for that.
+            pairs = zip(*spread(left, right), strict=True)
+            both = functools.reduce(torch.add, (one * other for one, other in pairs))
         return restored(both, points)
     # Compilers fuse real arithmetic only.
     a, b = (torch.view_as_real(transformed(value)) for value in (kernel, signal))
@@ -96,11 +104,11 @@ def convolution(
 class Adjoint(NamedTuple):
     """Gradients of a convolution."""
 
-    signal: Float[Tensor, "*K I N T"]
+    signal: Float[Tensor, "*#K I N T"]
     kernel: Float[Tensor, "*K O I T"]
 
 
-def blocks(signal: Float[Tensor, "*K I N T"], block_bytes: int) -> list[slice]:
+def blocks(signal: Float[Tensor, "*#K I N T"], block_bytes: int) -> list[slice]:
     """Slices of the cases, all about as long; on an accelerator all of them at once."""
     cases, points = signal.shape[-2:]
     if signal.device.type != "cpu":
@@ -112,7 +120,7 @@ def blocks(signal: Float[Tensor, "*K I N T"], block_bytes: int) -> list[slice]:
 
 
 def started(
-    signal: Float[Tensor, "*K I N T"], impulses: Float[Tensor, "*K I N d"]
+    signal: Float[Tensor, "*#K I N T"], impulses: Float[Tensor, "*K I N d"]
 ) -> Complex[Tensor, "*K I N F"]:
     """Spectrum of the zero-padded signal with the impulses added to its first points."""
     points, first = signal.shape[-1], impulses.shape[-1]
@@ -131,8 +139,8 @@ def beheaded(grad: Float[Tensor, "*K O N T"]) -> Complex[Tensor, "*K O N F"]:
 
 
 def convolve(
-    signal: Float[Tensor, "*K I N T"],
-    impulses: Float[Tensor, "*K I N d"],
+    signal: Float[Tensor, "*#K I N T"],
+    impulses: Float[Tensor, "*#K I N d"],
     kernel: Float[Tensor, "*K O I T"],
 ) -> Float[Tensor, "*K O N T"]:
     """The convolution of the signal with the impulses on it, block by block."""
@@ -153,8 +161,8 @@ def convolve(
 
 def convolution_adjoint(
     grad: Float[Tensor, "*K O N T"],
-    signal: Float[Tensor, "*K I N T"],
-    impulses: Float[Tensor, "*K I N d"],
+    signal: Float[Tensor, "*#K I N T"],
+    impulses: Float[Tensor, "*#K I N d"],
     kernel: Float[Tensor, "*K O I T"],
 ) -> Adjoint:
     """The gradients by signal and kernel at all but the early times, block by block.

@@ -30,7 +30,7 @@ class Pointwise(nn.Module):
         self.weight = nn.Parameter(draw(outputs, inputs))
         self.bias = nn.Parameter(draw(outputs))
 
-    def forward(self, value: Float[Tensor, "*K I N T"]) -> Float[Tensor, "*K O N T"]:
+    def forward(self, value: Float[Tensor, "*#K I N T"]) -> Float[Tensor, "*K O N T"]:
         """Weight times channels plus bias."""
         mapped = self.weight @ value.flatten(-2) + self.bias[..., None]
         return mapped.unflatten(-1, value.shape[-2:])
@@ -46,7 +46,7 @@ class LaplaceBlock(nn.Module):
         self.laplace, self.bypass, self.activation = laplace, bypass, activation
 
     def forward(
-        self, value: Float[Tensor, "*K I N T"], grid: Float[Tensor, " T"]
+        self, value: Float[Tensor, "*#K I N T"], grid: Float[Tensor, " T"]
     ) -> Float[Tensor, "*K O N T"]:
         """The block's answer on the same grid."""
         return self.activation(self.laplace(value, grid) + self.bypass(value))
@@ -59,7 +59,7 @@ class Projection(nn.Module):
         super().__init__()
         self.layers, self.activation = nn.ModuleList(layers), activation
 
-    def forward(self, value: Float[Tensor, "*K I N T"]) -> Float[Tensor, "*K O N T"]:
+    def forward(self, value: Float[Tensor, "*#K I N T"]) -> Float[Tensor, "*K O N T"]:
         """The outputs."""
         for i, layer in enumerate(self.layers):
             value = layer(self.activation(value) if i else value)
@@ -89,7 +89,7 @@ class LaplaceOperator(nn.Module):
 
     def forward(
         self,
-        inputs: Float[Tensor, "*K N C T"],
+        inputs: Float[Tensor, "*#K N C T"],
         grid: Float[Tensor, " T"],
         *,
         checked: bool = True,

@@ -63,7 +63,7 @@ def start_map(early: Float[Tensor, "*K O I e"]) -> Float[Tensor, "*K O Iv n"]:
     return early[..., EARLY:].unflatten(-1, (EARLY, EARLY)).flatten(-3, -2)
 
 
-def early_values(signal: Float[Tensor, "*K I N T"]) -> Float[Tensor, "*K 1 N Iv"]:
+def early_values(signal: Float[Tensor, "*#K I N T"]) -> Float[Tensor, "*K 1 N Iv"]:
     """The early values of all channels, a row a case."""
     return signal[..., :EARLY].transpose(-3, -2).flatten(-2).unsqueeze(-3)
 
@@ -74,7 +74,7 @@ def added_impulses(signal: Float[Tensor, "*m T"]) -> Float[Tensor, "*m d"]:
 
 
 def plain_response(
-    signal: Float[Tensor, "*K I N T"],
+    signal: Float[Tensor, "*#K I N T"],
     left: Float[Tensor, "*K O I m P"],
     right: Float[Tensor, "*K O I m Q"],
     early: Float[Tensor, "*K O I e"],
@@ -86,7 +86,7 @@ def plain_response(
     return torch.cat([early_values(signal) @ start_map(early), late[..., EARLY:]], dim=-1)
 
 
-def response(signal: Float[Tensor, "*K I N T"], factors: Factors) -> Float[Tensor, "*K O N T"]:
+def response(signal: Float[Tensor, "*#K I N T"], factors: Factors) -> Float[Tensor, "*K O N T"]:
     """The response; in eager mode with a backward pass that keeps nothing but its inputs."""
     aligned = _aligned(signal, *factors)
     if torch.compiler.is_compiling():
