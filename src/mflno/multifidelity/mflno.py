@@ -8,7 +8,7 @@ expensive ones: λ of Eq. 13 is 1, then 0. With more than two levels phase 2 is 
 level, each network reading the one below.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -33,8 +33,8 @@ from mflno.multifidelity.law import Data, Predictor
 from mflno.multifidelity.learnt import Learnt
 from mflno.multifidelity.lessons import Lesson, lesson
 from mflno.multifidelity.network_law import NetworkPredictor, chained, warm_start
+from mflno.multifidelity.query import interpolated
 from mflno.multifidelity.training import Trainer, lengthened
-from mflno.problems import Problem
 from mflno.seeds import numpy_stream
 
 Stages = tuple[Learnt, ...]
@@ -172,11 +172,10 @@ class MFLNO:
         self, datas: Sequence[Data], seeds: Sequence[int], *, device: str, show: bool
     ) -> list[Stages]:
         """Phase 1 for each data set; those that share cheap runs are trained together."""
-        if self.solver:
-            return [() for _ in datas]
-        found: dict[tuple[int, int], Stages] = {}
-        keys = [(id(data.lower[0]), seed) for data, seed in zip(datas, seeds, strict=True)]
-        for group in alike([id(data.lower[0]) for data in datas]):
+        found: dict[Hashable, Stages] = {}
+        runs = [tuple(id(each) for each in data.lower) for data in datas]
+        keys = [*zip(runs, seeds, strict=True)]
+        for group in alike(runs):
             own = sorted({seeds[i] for i in group})
             made = self._low(datas[group[0]], own, device=device, show=show)
             found |= {
@@ -187,22 +186,18 @@ class MFLNO:
     def _low(self, data: Data, seeds: list[int], *, device: str, show: bool) -> list[Stages]:
         """One network a level below the highest, for every seed at once."""
         stages: list[Stages] = [() for _ in seeds]
-        for level, runs in enumerate(data.lower):
-            form = self.low if level == 0 else self.correction(len(runs))[0]
-            runs = spread(runs, self.low_cases)
+        for level, every in enumerate(data.lower):
+            if level == 0 and self.solver:
+                continue
+            form = self.low if level == 0 else self.correction(len(every))[0]
+            runs = spread(every, self.low_cases)
             steps = lengthened(self.low_inference, cases=len(runs), epochs=self.low_epochs)
             trainer = Trainer(form, steps, f"low {level}", self.order, self.precision, device)
-            if level == 0:
-                one = self.lesson(data.problem, runs, [])
-                lessons = [replace(one, seed=seed) for seed in seeds]
-            else:
-                lessons = [
-                    replace(
-                        self.lesson(data.problem, runs, below_runs(data.problem, runs, own)),
-                        seed=seed,
-                    )
-                    for own, seed in zip(stages, seeds, strict=True)
-                ]
+            # before the first network all seeds read the same
+            differing = stages if stages[0] else stages[:1]
+            taught = [self.lesson(data, runs, own) for own in differing]
+            pairs = zip(taught * (len(seeds) // len(taught)), seeds, strict=True)
+            lessons = [replace(own, seed=seed) for own, seed in pairs]
             kept = [
                 each.leading(self.low_members) for each in trainer.learnt(lessons, show=show)
             ]
@@ -223,13 +218,9 @@ class MFLNO:
         form, inference = self.correction(len(datas[0].high))
         lessons = []
         for data, seed, low in zip(datas, seeds, lows, strict=True):
-            if self.solver:
-                lower = list(data.query().lower)
-            else:
-                lower = below_runs(data.problem, data.high, low)
             # with more runs the default networks are larger: then the start is a fresh one
             start = warm.stages[-1] if warm and warm.stages[-1].form == form else None
-            taught = self.lesson(data.problem, data.high, lower)
+            taught = self.lesson(data, data.high, low)
             lessons.append(replace(taught, seed=seed, start=start))
         trainer = Trainer(form, inference, "correction", self.order, self.precision, device)
         tops = trainer.learnt(lessons, show=show)
@@ -238,10 +229,16 @@ class MFLNO:
             for low, top in zip(lows, tops, strict=True)
         ]
 
-    def lesson(self, problem: Problem, runs: Trajectories, lower: Sequence[ndarray]) -> Lesson:
-        """What a network of this method is taught about these runs."""
+    def lesson(self, data: Data, runs: Trajectories, stages: Stages) -> Lesson:
+        """What a network above these is taught about these runs."""
+        first: list[ndarray] = []
+        if self.solver:
+            query = data.query(runs.cases)
+            first = [interpolated(query.grid, query.cheapest, runs.grid)]
+        scaled = scaled_cases(data.problem, runs.cases)
+        lower = chained(stages, runs.inputs, scaled, runs.grid, first)
         return lesson(
-            problem, runs, lower, parameters=self.parameters, order=self.order,
+            data.problem, runs, lower, parameters=self.parameters, order=self.order,
             time=self.time, residual=self.residual,
         )  # fmt: skip
 
@@ -252,8 +249,3 @@ def spread(runs: Trajectories, most: int | None) -> Trajectories:
         return runs
     chosen = numpy_stream(0, "cheap runs", len(runs)).permutation(len(runs))[:most]
     return runs.take(np.sort(chosen))
-
-
-def below_runs(problem: Problem, runs: Trajectories, stages: Stages) -> list[ndarray]:
-    """What the networks below say at these runs, on their grid."""
-    return chained(stages, runs.inputs, scaled_cases(problem, runs.cases), runs.grid)

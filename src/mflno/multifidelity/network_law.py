@@ -21,7 +21,7 @@ class NetworkPredictor:
 
     Attributes:
         stages: One network a level that has one.
-        solver: Whether the last one reads the solvers' own cheaper trajectories.
+        solver: Whether the first one reads the cheapest solver's own trajectory.
         residual: Whether the last one says the difference to the next cheaper trajectory.
     """
 
@@ -57,10 +57,8 @@ class NetworkPredictor:
     def members(self, query: Query, rows: slice = slice(None)) -> Float[ndarray, "S N O T"]:
         """Each draw's prediction of these rows of the query."""
         forcing, scaled = query.inputs[rows], query.scaled[rows]
-        if self.solver:
-            lower = [each[rows] for each in query.lower]
-        else:
-            lower = chained(self.stages[:-1], forcing, scaled, query.grid)
+        first = [query.cheapest[rows]] if self.solver else []
+        lower = chained(self.stages[:-1], forcing, scaled, query.grid, first)
         top = self.stages[-1]
         found = top.answers(top.channels.stacked(forcing, scaled, lower), query.grid)
         return found + lower[-1] if self.residual else found
@@ -90,9 +88,10 @@ def chained(
     forcing: Float[ndarray, "N C T"],
     scaled: Float[ndarray, "N P"],
     grid: Float[ndarray, " T"],
+    first: Sequence[Float[ndarray, "N O T"]] = (),
 ) -> list[Float[ndarray, "N O T"]]:
-    """What the last of these networks says, each reading the one before; nothing if none."""
-    lower: list[ndarray] = []
+    """What the last of these networks says, each reading the one before, the first `first`."""
+    lower = list(first)
     for stage in stages:
         inputs = stage.channels.stacked(forcing, scaled, lower)
         lower = [stage.answers(inputs, grid).mean(axis=0)]
