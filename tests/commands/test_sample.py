@@ -83,6 +83,52 @@ def test_a_problem_of_ones_own_is_named_by_its_file(tmp_path):
     assert mflno.read_trajectories("own.npz").problem == "own"
 
 
+CHATTY = """
+import os
+import numpy as np
+from mflno.problems import ExternalProblem, Level, Parameter
+
+print("hello")
+
+def solve(case, grid):
+    print("solving")
+    os.system("echo from a program")
+    return case["a"] * grid * len(grid)
+
+def forgetful(case, grid):
+    return np.random.default_rng().random(len(grid))
+
+levels = [Level("low", np.linspace(0, 1, 4), 1.0), Level("high", np.linspace(0, 1, 8), 2.0)]
+box = [Parameter("a", 0.5, 1.0, "m")]
+chatty = ExternalProblem("chatty", parameters=box, levels=levels, solvers=[solve, solve])
+drawn = ExternalProblem("drawn", parameters=box, levels=levels, solvers=[solve, forgetful])
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_solvers_print_does_not_reach_the_answer(tmp_path, capfd, jobs):
+    (tmp_path / "own.py").write_text(CHATTY)
+    words = ["own.py:chatty", "--grid", "2", "--out", "c.npz", "--json", "--jobs", jobs]
+    assert main(["sample", *words]) == 0
+    out, err = capfd.readouterr()
+    assert json.loads(out)["cases"] == 2
+    assert "solving" in err
+    assert "from a program" in err
+
+
+def test_ones_own_problem_is_described_and_checked(tmp_path, capfd):
+    (tmp_path / "own.py").write_text(CHATTY)
+    assert main(["problems", "own.py:chatty", "chain", "--check"]) == 0
+    out = capfd.readouterr().out
+    assert "chatty: " in out
+    assert "a in [0.5, 1] m" in out
+    assert out.count("keeps the contract") == 2
+    assert main(["problems", "own.py:drawn", "--check", "--json"]) == 1
+    (found,) = json.loads(capfd.readouterr().out)
+    assert "level 1: a case must give the same numbers again" in found["fault"]
+    assert main(["problems", "absent.toml"]) == 2
+
+
 def broken():
     problem = Chain()
     whole = Chain().solve

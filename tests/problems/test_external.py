@@ -229,6 +229,14 @@ def test_problems_are_found_by_one_word(tmp_path):
             load_problem(wrong)
 
 
+def test_a_file_sees_its_neighbours(tmp_path):
+    (tmp_path / "neighbour_of_mine.py").write_text("def wave(case, grid):\n    return grid\n")
+    text = "def late(case, grid):\n    from neighbour_of_mine import wave\n"
+    (tmp_path / "mine.py").write_text(f"{text}    return wave(case, grid)\n")
+    late = PythonFunction(f"{tmp_path}/mine.py:late")
+    assert np.array_equal(problem_of(late, late).solve(CASE, 0), COARSE[None])
+
+
 def test_a_named_problem_can_be_solved_in_a_process_of_its_own(tmp_path):
     arguments = {"problem": "lorenz", "case": [0.5, 6.5], "level": 0}
     call = Call("mflno.problems.loading:solved", arguments, tmp_path, 60.0)

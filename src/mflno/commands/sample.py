@@ -2,7 +2,11 @@
 
 import argparse
 import json
+import os
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 
 import numpy as np
 from numpy import ndarray
@@ -48,21 +52,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Solve what is not in the cache yet, write the file, say what was done."""
     check_target("--out", arguments.out)
-    problem = load_problem(arguments.problem)
+    with chatter_aside():
+        problem = load_problem(arguments.problem)
     failures: dict[int, SolveFailed] | None = {} if arguments.drop_failed else None
     begin = time.perf_counter()
-    solved = sample(
-        problem,
-        chosen_cases(problem, arguments),
-        arguments.level,
-        jobs=arguments.jobs,
-        cache=arguments.cache or True,
-        failures=failures,
-    )
+    with chatter_aside():
+        solved = sample(
+            problem,
+            chosen_cases(problem, arguments),
+            arguments.level,
+            jobs=arguments.jobs,
+            cache=arguments.cache or True,
+            failures=failures,
+        )
     write_trajectories(solved, arguments.out)
     seconds = time.perf_counter() - begin
     print(summary(arguments, solved, failures or {}, seconds))
     return 0
+
+
+@contextmanager
+def chatter_aside() -> Iterator[None]:
+    """Send what solvers print to stderr, from C too: stdout is for the answer."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def chosen_cases(problem: Problem, arguments: argparse.Namespace) -> Float[ndarray, "N P"]:

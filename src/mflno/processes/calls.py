@@ -24,6 +24,7 @@ from mflno.errors import ArgumentError, SolveFailed
 from mflno.processes.running import Command, Ended, Running, start, tail
 
 ANSWER, TASK, FAILURE, LOG = "answer.npz", "task.json", "failure.json", "log.txt"
+OF_FILES = "mflno_file_"
 BOOT = (
     "import json, sys; task = json.load(open(sys.argv[1], encoding='utf-8')); "
     "sys.path[:] = task['path']; from mflno.processes.calls import answer; answer(task)"
@@ -63,9 +64,9 @@ def function_named(target: str, *, called: bool = True) -> Any:  # noqa: ANN401
 
 
 def module_in(path: Path) -> Any:  # noqa: ANN401
-    """The module in a file, loaded once and not as the main program."""
+    """The module in a file, loaded once and not as the main program; it sees its neighbours."""
     path = path.resolve(strict=True)
-    name = f"mflno_file_{path.stem}_{crc32(str(path).encode()):x}"
+    name = f"{OF_FILES}{path.stem}_{crc32(str(path).encode()):x}"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
@@ -73,6 +74,8 @@ def module_in(path: Path) -> Any:  # noqa: ANN401
             raise ImportError(text)
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
+        if str(path.parent) not in sys.path:
+            sys.path.append(str(path.parent))
         try:
             spec.loader.exec_module(module)
         except BaseException:
@@ -81,13 +84,19 @@ def module_in(path: Path) -> Any:  # noqa: ANN401
     return sys.modules[name]
 
 
+def loaded_files() -> list[str]:
+    """The files whose modules this process has loaded; another must do so to unpickle."""
+    modules = [each for name, each in sys.modules.items() if name.startswith(OF_FILES)]
+    return [each.__file__ for each in modules if each.__file__]
+
+
 def name_of(function: Callable[..., Any] | str) -> str:
     """The name by which a fresh interpreter finds a function."""
     if isinstance(function, str):
         return function
     home = getattr(function, "__module__", None)
     name = getattr(function, "__qualname__", "<nameless>")
-    if home == "__main__" or str(home).startswith("mflno_file_"):
+    if home == "__main__" or str(home).startswith(OF_FILES):
         home = getattr(sys.modules.get(str(home)), "__file__", None)
         home = str(Path(home).resolve()) if home else None
     if not home or "<" in name:

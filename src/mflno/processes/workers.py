@@ -12,10 +12,11 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any, TypeVar
 
 from mflno.errors import ArgumentError, MflnoError, SolveFailed
-from mflno.processes.calls import failure_of
+from mflno.processes.calls import failure_of, loaded_files, module_in
 from mflno.processes.running import signal_name
 from mflno.processes.supervisor import PR_SET_PDEATHSIG, control
 
@@ -42,7 +43,7 @@ def answers(
         jobs: How many processes; each uses one thread for linear algebra.
     """
     try:
-        packed = pickle.dumps(task)
+        packed = pickle.dumps((loaded_files(), pickle.dumps(task)))
     except Exception as error:
         rule, remedy = "must be picklable to travel", "define it in a module, or use one job"
         raise ArgumentError("answers.task", rule, f"{error}", remedy) from error
@@ -191,7 +192,10 @@ def serve(connection: Connection) -> None:
     letters: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=receive, args=(connection, letters), daemon=True).start()
     try:
-        task = pickle.loads(letters.get())
+        files, packed = pickle.loads(letters.get())
+        for file in files:
+            module_in(Path(file))
+        task = pickle.loads(packed)
     except Exception as error:
         connection.send(f"{type(error).__name__}: {error}")
         return
