@@ -4,9 +4,10 @@ from importlib import import_module
 from typing import Any
 
 from mflno.errors import ArgumentError, StoreError
-from mflno.multifidelity.law import Method, Predictor
+from mflno.multifidelity.law import Method
 
 METHODS: dict[str, str] = {
+    "auto": "auto:Auto",
     "mflno": "mflno:MFLNO",
     "mflno-paper": "mflno:MFLNO.paper",
     "lf-lno": "lf_lno:LFLNO",
@@ -22,6 +23,8 @@ METHODS: dict[str, str] = {
 """Name of each method, the module of this room and the class that is it."""
 
 PREDICTORS: dict[str, str] = {
+    "stack": "stack:StackPredictor",
+    "trended": "trended:TrendedPredictor",
     "networks": "network_law:NetworkPredictor",
     "pod-gp": "pod_gp:PodGPPredictor",
     "line": "line:LinePredictor",
@@ -49,7 +52,7 @@ def method_named(name: str, **options: Any) -> Method:  # noqa: ANN401
         raise ArgumentError(f"method {name!r}", "takes other options", error, remedy) from error
 
 
-def predictor_kind(kind: str) -> type[Predictor]:
+def predictor_kind(kind: str) -> Any:  # noqa: ANN401
     """The class that reads predictors of this kind."""
     if kind not in PREDICTORS:
         raise StoreError(f"holds a predictor of kind {kind!r}; update mflno to read it")

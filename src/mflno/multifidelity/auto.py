@@ -1,0 +1,71 @@
+"""Auto: every quick method, weighed by its errors at runs left out; the default."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from mflno.errors import ArgumentError
+from mflno.multifidelity.law import Data, Law, Method, Predictor
+from mflno.multifidelity.mf_gp import MFGP
+from mflno.multifidelity.nargp import NARGP
+from mflno.multifidelity.pod_gp import PodGP
+from mflno.multifidelity.stack import StackPredictor, tried
+from mflno.multifidelity.trended import Trended
+from mflno.multifidelity.trends import Gain, Poles
+
+
+def operators() -> dict[str, Method]:
+    """Laplace operators with moving poles, and the time-varying gain, each with a process."""
+    return {
+        "moved poles, linear": Trended(Poles(2, 1)),
+        "moved poles, quadratic": Trended(Poles(2, 2)),
+        "moved poles, three": Trended(Poles(3, 1)),
+        "own poles, linear": Trended(Poles(2, 1, (1e-4,), cheap=False)),
+        "own poles, quadratic": Trended(Poles(2, 2, (1e-4,), cheap=False)),
+        "gain": Trended(Gain()),
+    }
+
+
+def quick_methods() -> dict[str, Method]:
+    """What `Auto` tries unless told otherwise."""
+    return {**operators(), "pod-gp": PodGP(), "mf-gp": MFGP(), "nargp": NARGP()}
+
+
+@dataclass(frozen=True)
+class Auto:
+    """Tries methods on the runs there are, and says which count and why.
+
+    Args:
+        methods: Those to try, by name.
+
+    Example:
+        >>> list(Auto().methods)[-3:]
+        ['pod-gp', 'mf-gp', 'nargp']
+    """
+
+    name: ClassVar[str] = "auto"
+
+    methods: Mapping[str, Method] = field(default_factory=quick_methods)
+
+    def fit(
+        self,
+        data: Data,
+        *,
+        seed: int,
+        device: str = "cpu",
+        warm: Predictor | None = None,
+        show: bool = True,
+    ) -> StackPredictor:
+        """Fit and judge each, then weigh them."""
+        known = warm if isinstance(warm, StackPredictor) else None
+        members, unfit = tried(
+            self.methods, data, seed=seed, device=device, warm=known, show=show
+        )
+        return StackPredictor.of(members, unfit, data, seed)
+
+    def left_out(self, data: Data, predictor: Predictor, *, seed: int) -> Law:
+        """What the fit has already made."""
+        if isinstance(predictor, StackPredictor) and predictor.left is not None:
+            return predictor.left
+        rule, remedy = "must come from this method's fit", "fit again"
+        raise ArgumentError("Auto.left_out", rule, type(predictor).__name__, remedy)
