@@ -44,8 +44,8 @@ class Known:
     """
 
     done: Float[ndarray, "N P"]
-    pending: Float[ndarray, "N P"]
-    failed: Float[ndarray, "N P"]
+    pending: Float[ndarray, "Q P"]
+    failed: Float[ndarray, "F P"]
 
 
 @dataclass(frozen=True)
