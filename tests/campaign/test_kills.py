@@ -68,6 +68,8 @@ class Zygote:
         self.process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
+        assert self.process.stdout is not None
+        self.process.stdout.readline()
 
     def order(self, **words):
         assert self.process.stdin is not None
@@ -222,10 +224,11 @@ def killed_campaign(scene, dice, kills, longest):
 @pytest.fixture(scope="module")
 def untouched(zygote, tmp_path_factory):
     scene = Scene(tmp_path_factory.mktemp("untouched") / "s", zygote, "0.05")
-    begin = time.monotonic()
     scene.start()
+    begin = time.monotonic()
     assert zygote.ended(wait=True) == 0, scene.log.read_text()
-    return scene.outcome(), time.monotonic() - begin
+    seconds = time.monotonic() - begin
+    return scene.outcome(), seconds
 
 
 def kill_until(total, untouched, zygote, tmp_path, seed):

@@ -22,6 +22,7 @@ from mflno.problems.checking import (
     checked_values,
 )
 from mflno.problems.duffing import Duffing
+from mflno.problems.elsewhere import Elsewhere
 from mflno.problems.executable import Executable
 from mflno.problems.external import ExternalProblem
 from mflno.problems.fmu import Fmu
@@ -86,6 +87,7 @@ __all__ = [
     "Burgers",
     "Chain",
     "Duffing",
+    "Elsewhere",
     "Executable",
     "ExternalProblem",
     "Fmu",

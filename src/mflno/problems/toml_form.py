@@ -10,6 +10,7 @@ import numpy as np
 
 from mflno.data import Level, Parameter
 from mflno.errors import ArgumentError
+from mflno.problems.elsewhere import Elsewhere
 from mflno.problems.executable import Executable
 from mflno.problems.external import ExternalProblem
 from mflno.problems.fmu import Fmu
@@ -206,6 +207,13 @@ def fmu_of(place: str, table: Table, folder: Path) -> Solver:
     return Fmu(**{**given, "file": folder / given["file"]})
 
 
+def elsewhere_of(place: str, table: Table, folder: Path) -> Solver:
+    """Runs that somebody makes elsewhere."""
+    del folder
+    known(place, table, {}, ())
+    return Elsewhere()
+
+
 def located(target: str, folder: Path) -> str:
     """A function's name, its file found from the folder where it names a file."""
     home, colon, name = target.rpartition(":")
@@ -217,5 +225,6 @@ SOLVERS: dict[str, Callable[[str, Table, Path], Solver]] = {
     "executable": executable_of,
     "umbridge": umbridge_of,
     "fmu": fmu_of,
+    "elsewhere": elsewhere_of,
 }
 """Name of each kind of solver and what makes it of its table."""
