@@ -24,6 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-figures", action="store_true", help="compute and tabulate, draw elsewhere"
     )
+    parser.add_argument(
+        "--no-compute", action="store_true", help="tabulate and draw what was computed before"
+    )
     parser.add_argument("--json", action="store_true", help="print what was written as JSON")
 
 
@@ -51,10 +54,13 @@ def run(arguments: argparse.Namespace) -> int:
         device=checked_device(arguments.device),
         only=tuple(arguments.only),
     )
-    compute(arguments.what, scope, jobs=arguments.jobs)
+    if not arguments.no_compute:
+        compute(arguments.what, scope, jobs=arguments.jobs)
     written = write_results(arguments.what, scope, figures=not arguments.no_figures)
     if arguments.json:
-        told: dict[str, object] = {name: [str(each) for each in getattr(written, name)] for name in KINDS}
+        told: dict[str, object] = {
+            name: [str(each) for each in getattr(written, name)] for name in KINDS
+        }
         told["missing"] = written.missing
         print(json.dumps(told, indent=1))
         return 0

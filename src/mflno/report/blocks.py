@@ -9,6 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 Block = dict[str, Any]
+Numbers = Sequence[float | int | None] | ndarray
 COLOURS = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
 MARKS = ("dot", "square", "diamond", "up")
 
@@ -72,8 +73,8 @@ def axis(label: str, **options: Any) -> Block:  # noqa: ANN401
 
 def series(
     name: str,
-    x: Sequence[float] | ndarray,
-    y: Sequence[float] | ndarray,
+    x: Numbers,
+    y: Numbers,
     **looks: Any,  # noqa: ANN401
 ) -> Block:
     """One line or set of marks: `colour`, `mark`, `dash`, `join`, `lower`, `upper`, `tips`."""
@@ -126,7 +127,7 @@ def fold(title: str, items: Sequence[Block]) -> Block:
     return {"type": "fold", "title": title, "items": list(items)}
 
 
-def plain(values: Sequence[float] | ndarray) -> list[float | None]:
+def plain(values: Numbers) -> list[float | None]:
     """Numbers for JSON, what is not finite left out."""
     numbers = np.asarray(values, dtype=float).tolist()
     return [x if np.isfinite(x) else None for x in numbers]
@@ -137,14 +138,14 @@ def packed(values: ndarray) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
 
 
-def shown(value: float | None, digits: int = 3) -> str:
+def shown(value: float | int | None, digits: int = 3) -> str:
     """A number for people."""
     if value is None or not np.isfinite(value):
         return "–"
     return f"{value:.{digits}g}".replace("-", "−")
 
 
-def percent(value: float | None) -> str:
+def percent(value: float | int | None) -> str:
     """A share for people."""
     if value is None or not np.isfinite(value):
         return "–"
@@ -153,7 +154,7 @@ def percent(value: float | None) -> str:
     return f"{100 * value:.{2 if value < 0.1 else 3}g} %"
 
 
-def duration(seconds: float | None) -> str:
+def duration(seconds: float | int | None) -> str:
     """Seconds for people."""
     if seconds is None or not np.isfinite(seconds):
         return "–"
@@ -164,7 +165,7 @@ def duration(seconds: float | None) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def told_case(names: Sequence[str], case: Sequence[float] | ndarray) -> str:
+def told_case(names: Sequence[str], case: Numbers) -> str:
     """A case in words."""
     return ", ".join(f"{name} = {shown(x, 4)}" for name, x in zip(names, case, strict=True))
 

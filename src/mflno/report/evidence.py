@@ -41,6 +41,6 @@ def evidence_of(fits: Sequence[FitRecord]) -> Evidence:
     return Evidence(np.array(columns, dtype=float).T.reshape(-1, 2), as_rows(rows))
 
 
-def as_rows(rows: Sequence[Sequence[float]]) -> Float[ndarray, "N 2"]:
+def as_rows(rows: Sequence[Sequence[float | int]]) -> Float[ndarray, "N 2"]:
     """Rows of two numbers, also when there are none."""
     return np.array(rows, dtype=float).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""A campaign's directory to its report: the page, and the figures beside it."""
+"""A directory to its report: the page, and the figures beside it."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from mflno.report.campaign_page import campaign_contents, marks, stages_of, stud
 from mflno.report.figures import campaign_figures
 from mflno.report.html import write_page
 from mflno.report.packing import Axes
+from mflno.report.study_page import is_study, study_contents
 
 
 class Written(NamedTuple):
@@ -20,10 +21,10 @@ class Written(NamedTuple):
 
 
 def write_report(folder: Path | str, *, page: Path | None = None, most: int = 2200) -> Written:
-    """Write a campaign's page and figures.
+    """Write the page of a campaign, with its figures, or of a study's results.
 
     Args:
-        folder: The campaign's directory.
+        folder: A campaign's directory, or what `mflno reproduce` wrote.
         page: Where the page goes, by default `report.html` in the campaign's directory; the
             figures go into `figures` beside it.
         most: Predictions to make the page's own copy of the surrogate from, at most.
@@ -31,8 +32,11 @@ def write_report(folder: Path | str, *, page: Path | None = None, most: int = 22
     Raises:
         StoreError: There is no campaign.
     """
-    study = studied(read_campaign(folder))
     target = page or Path(folder) / "report.html"
+    if is_study(Path(folder)):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return Written(write_page(target, study_contents(Path(folder))), [], "")
+    study = studied(read_campaign(folder))
     target.parent.mkdir(parents=True, exist_ok=True)
     written = write_page(target, campaign_contents(study, most=most))
     last = study.last

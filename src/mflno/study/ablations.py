@@ -8,7 +8,7 @@ poles           what the Laplace layers have learned
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,18 @@ LADDERS = (2, 3, 4, 5, 6, 8, 10)
 HOTTEST = (1e-8, 1e-6, 1e-4, 1e-2)
 NOISES = (0.0, 1.0, 10.0, 100.0)
 RUNS = 9
+KEYS = (
+    "kind",
+    "problem",
+    "rate",
+    "chains",
+    "relation",
+    "setting",
+    "value",
+    "contender",
+    "budget",
+)
+"""What tells one cell from another, the code that made it apart."""
 
 
 @dataclass(frozen=True)
@@ -66,17 +78,14 @@ def ablations(folder: Path, shelf: Shelf, effort: Effort) -> Iterator[Cell]:
     yield exchange(shelf)
 
 
-def known_ablations(folder: Path, shelf: Shelf, effort: Effort) -> list[Cell]:
-    """Those that are there; nothing is computed."""
-    return [cell for cell in ablations(folder, ReadOnly(shelf.folder), effort) if cell.found]
-
-
-class ReadOnly(Shelf):
-    """A shelf that gives an empty cell where there is none, so that nothing is made."""
-
-    def find(self, asked: Mapping[str, Any]) -> Cell:
-        """The cell, or an empty one."""
-        return super().find(asked) or Cell(asked, {}, {})
+def known_ablations(shelf: Shelf, effort: Effort) -> list[Cell]:
+    """Those that are there, the latest of each; nothing is computed."""
+    found: dict[tuple[Any, ...], Cell] = {}
+    for cell in sorted(shelf.all(), key=lambda each: shelf.path(each.asked).stat().st_mtime):
+        asked = cell.asked
+        if asked["kind"] == "exchange" or asked.get("share") == effort.share:
+            found[tuple(asked.get(name) for name in KEYS)] = cell
+    return [cell for cell in found.values() if cell.asked["kind"] != "errors"]
 
 
 Made = Callable[[], tuple[Row, dict[str, ndarray]]]
@@ -113,7 +122,7 @@ def learning_rates(data: Material, shelf: Shelf, effort: Effort) -> Iterator[Cel
     base = still("duffing", effort)
     for rate in RATES[:: effort.thinned]:
         method = sampler_of(base, chains=1, step_size=(rate, rate))
-        asked = question("learning-rate", data, method, effort.repeats) | {"rate": rate}
+        asked = question("learning-rate", data, method, effort) | {"rate": rate}
         yield found_or(shelf, asked, lambda m=method: repeated(data, m, effort))
 
 
@@ -124,17 +133,18 @@ def chain_counts(data: Material, shelf: Shelf, effort: Effort) -> Iterator[Cell]
     for relation, form in forms.items():
         for count in CHAINS[:: effort.thinned]:
             method = replace(sampler_of(base, chains=count), form=form)
-            asked = question("chains", data, method, effort.repeats)
+            asked = question("chains", data, method, effort)
             asked |= {"chains": count, "relation": relation}
             yield found_or(shelf, asked, lambda m=method: repeated(data, m, effort))
 
 
-def question(kind: str, data: Material, method: PaperMFLNO, repeats: int) -> Row:
+def question(kind: str, data: Material, method: PaperMFLNO, effort: Effort) -> Row:
     """What a cell of the appendix depends on."""
     problem = data.problem
+    repeats = effort.seeds if kind == "sensitivity" else effort.repeats
     return {
         "kind": kind, "problem": problem.name, "version": problem.version,
-        "method": repr(method), "repeats": repeats, "budget": RUNS,
+        "method": repr(method), "repeats": repeats, "share": effort.share, "budget": RUNS,
     }  # fmt: skip
 
 
@@ -167,7 +177,7 @@ def sensitivities(data: Material, shelf: Shelf, effort: Effort) -> Iterator[Cell
     asked += [("noise", s, {"temperature": (cold * s**2, hot * s**2)}) for s in NOISES]
     for setting, value, changes in asked[:: effort.thinned]:
         method = sampler_of(base, **changes)
-        words = question("sensitivity", data, method, effort.seeds)
+        words = question("sensitivity", data, method, effort)
         words |= {"setting": setting, "value": value}
         yield found_or(shelf, words, lambda m=method: correlated(data, m, effort))
 
@@ -202,7 +212,7 @@ def poles(data: Material, shelf: Shelf, effort: Effort) -> Cell:
     """Poles and residues of G_L and of the correction's two operators."""
     name = data.problem.name
     method = shortened(PaperMFLNO.paper(name), effort.share)
-    asked = question("poles", data, method, 1)
+    asked = question("poles", data, method, effort)
 
     def made() -> tuple[Row, dict[str, ndarray]]:
         """Fit once, and read the layers."""

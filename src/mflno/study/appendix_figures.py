@@ -38,7 +38,7 @@ def appendix_figures(folder: Path, scope: Scope) -> list[Path]:
     return paths
 
 
-def banded(panel: "Axes", x: Sequence[float], rows: Sequence[Any], **look: Any) -> None:  # noqa: ANN401
+def banded(panel: "Axes", x: Sequence[float | int], rows: Sequence[Any], **look: Any) -> None:  # noqa: ANN401
     """Mean of repeats with the 95 % interval of the mean; crosses where some diverged."""
     found = [spread_of(row) for row in rows]
     mean, half, lost = (np.array(column, dtype=float) for column in zip(*found, strict=True))

@@ -39,12 +39,14 @@ class Course:
         seeds: All of them, fitted together.
         budgets: Expensive runs at each fit, rising.
         device: Where networks are trained.
+        share: Of the paper's epochs, for the record; contenders are made with it.
         show: Show progress of single fits.
     """
 
     seeds: tuple[int, ...]
     budgets: tuple[int, ...]
     device: str = "cpu"
+    share: float = 1.0
     show: bool = False
 
 
@@ -73,7 +75,7 @@ def asked_of(material: Material, contender: Contender, course: Course, budget: i
         "kind": "errors", "problem": problem.name, "version": problem.version,
         "contender": contender.key, "method": repr(contender.made(problem.name)),
         "rule": contender.rule, "seeds": list(course.seeds), "budget": budget,
-        "start": START, "mflno": mflno.__version__,
+        "start": START, "share": course.share, "mflno": mflno.__version__,
         # Designs without a model have all budgets in one buffer; rounds come one by one.
         "company": list(course.budgets) if contender.rule in DESIGNS else None,
     }  # fmt: skip

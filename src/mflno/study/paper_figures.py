@@ -64,7 +64,8 @@ def draw_errors(figure: "Figure", found: Outcome) -> None:
             y = [printed[n][words][method] for n in printed]
             panel.plot(x, y, ":", color="#9aa3ad", marker=mark, mfc="none", lw=1.0, ms=5,
                        label=f"paper: {method}")  # fmt: skip
-        panel.set(yscale="log", xlabel="expensive runs", xticks=found.budgets,
+        ticks = sorted({*found.budgets, *map(int, printed)})
+        panel.set(yscale="log", xlabel="expensive runs", xticks=ticks,
                   ylabel=f"{words} relative L² error over the tests")  # fmt: skip
         panel.grid(True, which="major", axis="y", color="#e3e7eb", linewidth=0.7)
         tidy(panel)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from mflno.study.ablations import Effort, ablations, known_ablations
-from mflno.study.cells import Cell, Shelf
+from mflno.study.cells import Cell, Row, Shelf
 from mflno.study.contenders import Contender, contenders
 from mflno.study.lockstep import Course, asked_of, cells
 from mflno.study.material import NAMES, Material, material
@@ -60,7 +60,7 @@ class Scope:
     def course(self, name: str) -> Course:
         """Seeds and budgets of a problem."""
         budgets = BUDGETS[name][:2] if self.quick else BUDGETS[name]
-        return Course(tuple(range(self.seeds)), budgets, self.device)
+        return Course(tuple(range(self.seeds)), budgets, self.device, self.share)
 
     @property
     def effort(self) -> Effort:
@@ -123,7 +123,7 @@ def appendix(scope: Scope) -> Iterator[Cell]:
 
 def appendix_cells(scope: Scope) -> list[Cell]:
     """The cells of the appendix that are there."""
-    return known_ablations(scope.out / "material", scope.shelf, scope.effort)
+    return known_ablations(scope.shelf, scope.effort)
 
 
 def line_of(cell: Cell) -> str:
@@ -176,14 +176,24 @@ class Outcome:
         return found
 
 
+def nearest(shelf: Shelf, asked: Row) -> Cell | None:
+    """The very cell; else the latest of that name, made by another state of the code."""
+    exact = shelf.find(asked)
+    if exact is not None:
+        return exact
+    names = ("kind", "problem", "contender", "rule", "seeds", "budget", "share")
+    found = shelf.all(**{name: asked[name] for name in names})
+    return max(found, key=lambda cell: shelf.path(cell.asked).stat().st_mtime, default=None)
+
+
 def outcome(name: str, scope: Scope) -> Outcome:
-    """What there is of one problem: the cells that this very scope asks for."""
+    """What there is of one problem."""
     data, course = scope.material(name), scope.course(name)
     found: dict[tuple[str, int], Cell] = {}
     for contender in scope.contenders():
         own = replace(course, budgets=course.budgets[-1:]) if contender.alone else course
         for budget in own.budgets:
-            cell = scope.shelf.find(asked_of(data, contender, own, budget))
+            cell = nearest(scope.shelf, asked_of(data, contender, own, budget))
             if cell is not None:
                 found[contender.key, budget] = cell
     here = tuple(c for c in scope.contenders() if any(key == c.key for key, _ in found))

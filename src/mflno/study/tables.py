@@ -141,6 +141,8 @@ def number(value: object) -> str:
 
 def markdown(rows: Sequence[Row], columns: Sequence[str]) -> str:
     """Rows as a Markdown table."""
+    if not rows:
+        return "Nothing to compare.\n"
     lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
     lines += ["| " + " | ".join(number(row.get(c)) for c in columns) + " |" for row in rows]
     return "\n".join(lines) + "\n"
