@@ -52,7 +52,7 @@ class Channels:
 
     def stacked(
         self,
-        forcing: Float[ndarray, "N C T"],
+        forcing: Float[ndarray, "N F T"],
         scaled: Float[ndarray, "N P"],
         lower: Sequence[Float[ndarray, "N O T"]] = (),
     ) -> Float[ndarray, "N C T"]:

@@ -125,7 +125,7 @@ class Mixed(nn.Module):
 
     def forward(
         self,
-        inputs: Float[Tensor, "*K N C T"],
+        inputs: Float[Tensor, "*#K N C T"],
         grid: Float[Tensor, " T"],
         *,
         checked: bool = True,

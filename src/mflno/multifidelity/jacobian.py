@@ -9,6 +9,9 @@ derivative of the output by what the block gives,
 so one pass makes every column. Other networks go through forward mode.
 """
 
+import warnings
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, jvp, vmap
@@ -68,10 +71,10 @@ def generic_jacobian(
                 module, layout.unpack(parameters), arguments, {"checked": False}
             )
 
-        along = lambda tangent, each=each: jvp(answer, (each,), (tangent,))[1]
+        derivative = lambda tangent, at=each, go=answer: along(go, at, tangent)[1]
         values.append(answer(each))
         unit = torch.eye(len(each), dtype=each.dtype, device=each.device)
-        columns.append(vmap(along, chunk_size=64)(unit))
+        columns.append(vmap(derivative, chunk_size=64)(unit))
     return torch.stack(values), torch.stack(columns)
 
 
@@ -140,6 +143,17 @@ def operator_columns(
     return answer, columns
 
 
+def along(
+    function: Callable[[Tensor], Tensor], at: Tensor, direction: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The function's value, and its derivative in a direction."""
+    with warnings.catch_warnings():
+        # the first use of forward mode makes torch load rules by a way it has deprecated
+        warnings.filterwarnings("ignore", ".*torch.jit", DeprecationWarning)
+        value, slope = jvp(function, (at,), (direction,))[:2]
+    return value, slope
+
+
 def affine(weight: Tensor, bias: Tensor, value: Tensor) -> Tensor:
     """A pointwise map of the channels."""
     return (weight @ value.flatten(-2) + bias[..., None]).unflatten(-1, value.shape[-2:])
@@ -159,7 +173,7 @@ def mode_responses(
     towards = torch.zeros_like(twice)
     towards[..., 0] = 1.0
     run = lambda at: causal_convolution(lifted[:, :, None], at, unit, step)
-    wave, slope = jvp(run, (twice,), (towards,))[:2]
+    wave, slope = along(run, twice, towards)
     parts = lambda both: tuple(
         part.unflatten(2, (outputs, modes)) for part in both.chunk(2, dim=2)
     )
@@ -170,11 +184,12 @@ def channel_responses(
     signal: Float[Tensor, "K C N T"], poles: Tensor, residues: Tensor, step: Tensor
 ) -> Float[Tensor, "K d O I N T"]:
     """κ_oi * x_c for every channel, and for the constant 1 as the last."""
-    size = poles.shape[1:3]
-    shown = torch.cat([signal, torch.ones_like(signal[:, :1])], dim=1)[:, :, None]
-    one = lambda pairs: pairs.flatten(1, 2)[:, None, None]
-    found = causal_convolution(shown, one(poles), one(residues), step)
-    return found.unflatten(2, size).transpose(2, 3)
+    size, cases = poles.shape[1:3], signal.shape[2]
+    shown = torch.cat([signal, torch.ones_like(signal[:, :1])], dim=1)
+    # every channel is a case of its own to every pair of the layer's channels
+    one = lambda pairs: pairs.flatten(1, 2)[:, None]
+    found = causal_convolution(shown.flatten(1, 2)[:, None], one(poles), one(residues), step)
+    return found.unflatten(1, size).unflatten(3, (-1, cases)).permute(0, 3, 2, 1, 4, 5)
 
 
 def projection_columns(
@@ -187,7 +202,7 @@ def projection_columns(
     value, shown, slopes = inner, [], []
     for place, name in enumerate(names):
         if place:
-            value, slope = jvp(activation, (value,), (torch.ones_like(value),))[:2]
+            value, slope = along(activation, value, torch.ones_like(value))
             slopes.append(slope)
         shown.append(value)
         value = affine(values[name + "weight"], values[name + "bias"], value)
