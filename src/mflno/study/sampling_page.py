@@ -1,175 +1,117 @@
 """The figures and tables of docs/sampling.md, computed and written into the page.
 
-    python -m mflno.study.sampling_page [--docs docs]
+    python -m mflno.study.sampling_page [--docs docs] [--only PART ...]
 
-Takes some minutes on one core.
+What is computed is kept in docs/figures/sampling.json; `--only` computes the named parts anew
+and takes the others from there (`--only none` just draws). All parts take some five minutes of
+one core. Figures of a GPU are read from docs/figures/sampler-speed-gpu.json, where somebody
+with one puts what `python -m mflno.study.sampler_speed --device cuda --chains 5 50 --json`
+prints.
 """
 
 import argparse
+import json
 import sys
-import time
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from mflno.bayes import (
-    All,
-    Bowl,
-    Cold,
-    Constant,
-    Corrected,
-    Drift,
-    Final,
-    Metropolis,
-    Mixture,
-    Never,
-    Noisy,
-    Paper,
-    ReplicaExchange,
-    Rule,
-    Window,
-)
-from mflno.progress import progress
-from mflno.seeds import torch_stream
+from mflno.study.sampler_speed import measured
+from mflno.study.sampling_figures import Row, collections, drift_rows, rule_rows
 from mflno.study.sampling_plots import draw_page
-from mflno.study.toy_oscillator import banded, oscillator
 
-Row = dict[str, Any]
-"""One line of a table: its columns by name."""
-
-
-def rule_row(name: str, rule: Rule, noise: float = 0.0, ladders: int = 500) -> Row:
-    """What the coldest of three chains samples on the two far modes."""
-    mixture = Mixture()
-    sampler = ReplicaExchange(
-        chains=3, steps=8000, step_size=(0.004, 0.03), temperature=(1.0, 10.0), swap=rule,
-        drift=Drift(weight=0.0), schedule=Constant(), collect=Cold(burn=0.5, thin=100),
-    )  # fmt: skip
-    energy = Noisy(mixture, noise, torch_stream(0, "page", "noise")) if noise else mixture
-    # As many ladders start in the left mode as belong there: without swaps they stay.
-    start = torch.full((ladders, 3, 1), 3.0)
-    start[: ladders // 2] = -4.0
-    draws = sampler.sample(
-        energy, start.flatten(0, 1), cases=1, generator=torch_stream(0, "page"), show=False
-    )
-    x = draws.theta.view(-1, ladders)
-    left, level = (x < 0).float().mean(0), mixture(draws.theta, None).view(-1, ladders).mean(0)
-    return {
-        "rule": name,
-        "noise": noise,
-        "weight": float(left.mean()),
-        "weight error": float(left.std()) / ladders**0.5,
-        "E[U]": float(level.mean()),
-        "E[U] error": float(level.std()) / ladders**0.5,
-        "sd left": float(x[x < 0].std()),
-        "sd right": float(x[x > 0].std()),
-        "swaps": float(draws.trace.swapped[4000:].float().mean()),
-    }
-
-
-def rule_rows() -> list[Row]:
-    """Every rule, the deterministic ones at several targets."""
-    asked: list[tuple[str, Rule, float]] = [("no swaps", Never(), 0.0)]
-    asked += [("`Metropolis`", Metropolis(), 0.0)]
-    for target in (0.2, 0.05, 0.02, 0.005):
-        asked += [(f"`Paper`, 𝕊 = {target:g}", Paper(target), 0.0)]
-    for target in (0.2, 0.05, 0.005):
-        asked += [(f"`Window`, 𝕊 = {target:g}", Window(target), 0.0)]
-    asked += [("`Metropolis`", Metropolis(), 2.0), ("`Corrected`", Corrected(), 2.0)]
-    with progress("rules", len(asked)) as line:
-        rows = []
-        for name, rule, noise in asked:
-            rows.append(rule_row(name, rule, noise))
-            line.advance()
-    return rows
-
-
-def drift_rows() -> list[Row]:
-    """Variance of a Gaussian under adaptive drift, against the law without it."""
-    rows, eta = [], 0.02
-    for first in (0.0, 0.9):
-        for share in (0.01, 0.03, 0.1, 0.3, 1.0, 3.0):
-            sampler = ReplicaExchange(
-                chains=1, steps=5000, step_size=(eta, eta), temperature=(1.0, 1.0),
-                drift=Drift(weight=share, first=first), schedule=Constant(),
-                collect=All(burn=0.5, thin=50),
-            )  # fmt: skip
-            start = torch.randn(50, 100, generator=torch_stream(0, "page", "bowl"))
-            draws = sampler.sample(
-                Bowl(), start, cases=1, generator=torch_stream(0, "page", "drift"), show=False
-            )
-            narrow = (-share + (share**2 + 4) ** 0.5) / 2
-            variance = float(draws.theta.square().mean())
-            row = {"first": first, "a": share, "variance": variance, "law": narrow**2}
-            rows.append(row)
-    return rows
-
-
-def collection_rows(seeds: int = 5) -> list[Row]:
-    """Coverage, width and error of the bands that each collection gives on a toy surrogate."""
-    energy, start, predict, truth = oscillator(seeds=seeds, chains=6)
-    paper = ReplicaExchange(chains=6, steps=5000)
-    cold = {"temperature": (0.0, 0.0), "swap": Never(), "step_size": (1e-2, 1e-2)}
-    asked = [
-        ("`Cold()`, the paper's ten snapshots", replace(paper, collect=Cold())),
-        ("`All()`, ten snapshots of six chains", replace(paper, collect=All())),
-        ("`Final()`, six states", replace(paper, collect=Final())),
-        ("six independent fits (τ = 0, no swaps)", replace(paper, **cold, collect=Final())),
-        ("`Final()` with `Metropolis`", replace(paper, swap=Metropolis(), collect=Final())),
-    ]
-    rows = []
-    for name, sampler in asked:
-        begin = time.perf_counter()
-        generator = torch_stream(0, "page", "toy")
-        draws = sampler.sample(energy, start, cases=9, generator=generator)
-        seconds = (time.perf_counter() - begin) / seeds
-        bands = [
-            banded(predict(draws.where(draws.ladder == s).theta), truth) for s in range(seeds)
-        ]
-        means = {key: sum(band[key] for band in bands) / seeds for key in bands[0]}
-        rows.append({"collection": name, **means, "seconds": seconds})
-    return rows
+PARTS: dict[str, Callable[[], Any]] = {
+    "rules": rule_rows,
+    "drift": drift_rows,
+    "collections": collections,
+    "speed": lambda: measured("cpu", [5]),
+}
+COLUMNS = {
+    "rules": {
+        "rule": "{}", "noise": "{:g}", "weight": "{:.3f} ± {weight error:.3f}",
+        "E[U]": "{:.3f} ± {energy error:.3f}", "sd left": "{:.3f}", "sd right": "{:.3f}",
+        "held": "{:.4f}", "swapped": "{:.4f}",
+    },
+    "drift": {
+        "first": "{:g}", "a": "{:g}", "variance": "{:.3f} ± {error:.3f}", "law": "{:.3f}",
+    },
+    "collections": {
+        "collection": "{}", "draws": "{}",
+        "coverage": "{:.1%} ({least coverage:.0%} to {most coverage:.0%})",
+        "width": "{:.4f}", "CRPS": "{:.5f}", "relative error": "{:.4f}", "seconds": "{:.0f}",
+    },
+}  # fmt: skip
 
 
 def table(rows: list[Row], columns: dict[str, str]) -> str:
-    """A Markdown table; `columns` gives each column's form."""
+    """A Markdown table; `columns` gives each column's form, which may name others."""
     lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
     for row in rows:
-        cells = [form.format(_=row[column]) for column, form in columns.items()]
+        cells = [form.format(row[column], **row) for column, form in columns.items()]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
+def speed_table(cpu: dict[str, float], gpu: dict[str, float]) -> str:
+    """Every figure on both machines; what one of them lacks stays empty."""
+    form = lambda name: ",.0f" if name.endswith("us a step") else ".3g"
+    known = lambda found, name: format(found[name], form(name)) if name in found else ""
+    rows = [
+        {"figure": name, "one CPU core": known(cpu, name), "one H200": known(gpu, name)}
+        for name in {**cpu, **gpu}
+    ]
+    return table(rows, {"figure": "{}", "one CPU core": "{}", "one H200": "{}"})
+
+
+def told(facts: Row) -> str:
+    """What the paper's settings did on the toy, in a sentence."""
+    return (
+        "There, η|g|²/(2τ) per parameter is {cold ratio:.2g} in the coldest chain and "
+        "{hot ratio:.2g} in the hottest (median over the second half); a pair swaps "
+        "{swaps:.1f} times in 5,000 iterations, and {trips} round trips were made by "
+        "{replicas} replicas."
+    ).format(**facts)
+
+
 def fill(text: str, name: str, content: str) -> str:
     """The page with the block between two markers replaced."""
-    begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
     head, rest = text.split(begin)
-    return head + begin + content + end + rest.split(end)[1]
+    return head + begin + content + "\n" + end + rest.split(end)[1]
+
+
+def computed(kept: Path, asked: list[str]) -> dict[str, Any]:
+    """Every part: those asked for computed anew and kept, the others as they were kept."""
+    found = json.loads(kept.read_text()) if kept.exists() else {}
+    for name, compute in PARTS.items():
+        if name in asked or name not in found:
+            found[name] = compute()
+            kept.write_text(json.dumps(found, indent=1) + "\n")
+    return found
 
 
 def main(words: list[str]) -> int:
     """Compute everything, draw it, and write it into the page."""
     parser = argparse.ArgumentParser(prog="mflno.study.sampling_page", description=__doc__)
     parser.add_argument("--docs", type=Path, default=Path("docs"))
-    docs = parser.parse_args(words).docs
-    rules, drifts, collections = rule_rows(), drift_rows(), collection_rows()
-    page = docs / "sampling.md"
-    three = "{_:.3f}"
-    text = fill(page.read_text(), "rules", table(rules, {
-        "rule": "{_}", "noise": "{_:g}", "weight": three, "weight error": three, "E[U]": three,
-        "E[U] error": three, "sd left": three, "sd right": three, "swaps": "{_:.4f}",
-    }))  # fmt: skip
-    text = fill(text, "drift", table(drifts, {
-        "first": "{_:g}", "a": "{_:g}", "variance": three, "law": three,
-    }))  # fmt: skip
-    text = fill(text, "collections", table(collections, {
-        "collection": "{_}", "coverage": "{_:.2f}", "width": "{_:.4f}", "CRPS": "{_:.5f}",
-        "relative error": "{_:.4f}", "seconds": "{_:.1f}",
-    }))  # fmt: skip
+    parser.add_argument("--only", nargs="+", choices=[*PARTS, "none"], default=list(PARTS))
+    asked = parser.parse_args(words)
+    torch.set_num_threads(1)
+    folder = asked.docs / "figures"
+    folder.mkdir(exist_ok=True)
+    found = computed(folder / "sampling.json", asked.only)
+    page, gpu = asked.docs / "sampling.md", folder / "sampler-speed-gpu.json"
+    text = page.read_text()
+    rows = {**found, "collections": found["collections"]["rows"]}
+    for name, columns in COLUMNS.items():
+        text = fill(text, name, table(rows[name], columns))
+    text = fill(text, "facts", told(found["collections"]["facts"]))
+    there = json.loads(gpu.read_text()) if gpu.exists() else {}
+    text = fill(text, "speed", speed_table(found["speed"], there))
     page.write_text(text)
-    draw_page(docs / "figures", rules, drifts, collections)
+    draw_page(folder, found)
     return 0
 
 

@@ -1,6 +1,6 @@
 """A toy surrogate to compare bands on: a small network for a damped, detuned oscillation."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
@@ -8,9 +8,12 @@ from torch import Tensor
 
 from mflno.bayes import Energy, relative_loss
 from mflno.seeds import torch_stream
+from mflno.shapes import Float, Int
 
 SIZES = (4, 24, 24, 1)
 POINTS = 64
+SEEN, UNSEEN = torch.linspace(0.5, 1.5, 9), torch.linspace(0.51, 1.49, 50)
+"""Amplitudes."""
 
 
 def motion(amplitude: Tensor, grid: Tensor) -> Tensor:
@@ -33,24 +36,52 @@ def network(theta: Tensor, amplitude: Tensor, grid: Tensor) -> Tensor:
     return out.view(len(theta), len(amplitude), 1, len(grid))
 
 
-def oscillator(
-    *, seeds: int, chains: int
-) -> tuple[Energy, Tensor, Callable[[Tensor], Tensor], Tensor]:
-    """The energy of nine cases, starting states, the predictor, and fifty held-out cases."""
+@dataclass(frozen=True)
+class Toy:
+    """Nine cases to learn, fifty to be judged by, and networks to do it.
+
+    Attributes:
+        energy: The mean relative error of the nine.
+        start: Random parameters of every chain.
+        grid: Time.
+        targets: The nine trajectories.
+        truth: The fifty held-out ones.
+    """
+
+    energy: Energy
+    start: Float[Tensor, "R P"]
+    grid: Float[Tensor, " T"]
+    targets: Float[Tensor, "N 1 T"]
+    truth: Float[Tensor, "M 1 T"]
+
+    def fitted(self, theta: Float[Tensor, "K P"]) -> Float[Tensor, "K N 1 T"]:
+        """Predictions of the nine."""
+        return network(theta, SEEN, self.grid)
+
+    def predict(self, theta: Float[Tensor, "K P"]) -> Float[Tensor, "K M 1 T"]:
+        """Predictions of the fifty."""
+        return network(theta, UNSEEN, self.grid)
+
+    @property
+    def last_layer(self) -> Int[Tensor, " F"]:
+        """Which parameters enter linearly."""
+        return torch.arange(self.start.shape[1])[-(SIZES[-2] + 1) * SIZES[-1] :]
+
+
+def oscillator(*, seeds: int, chains: int) -> Toy:
+    """The toy with starts for so many repetitions of so many chains."""
     grid = torch.linspace(0, 3, POINTS)
-    seen, unseen = torch.linspace(0.5, 1.5, 9), torch.linspace(0.51, 1.49, 50)
-    target = motion(seen, grid)
+    target = motion(SEEN, grid)
 
     def energy(theta: Tensor, batch: Tensor | None) -> Tensor:
         chosen = slice(None) if batch is None else batch
-        return relative_loss(network(theta, seen[chosen], grid), target[chosen])
+        return relative_loss(network(theta, SEEN[chosen], grid), target[chosen])
 
     parts = []
     generator = torch_stream(0, "toy", "start")
     for a, b in pairwise(SIZES):
         parts.append(torch.randn(seeds * chains, (a + 1) * b, generator=generator) / a**0.5)
-    start = torch.cat(parts, 1)
-    return energy, start, lambda theta: network(theta, unseen, grid), motion(unseen, grid)
+    return Toy(energy, torch.cat(parts, 1), grid, target, motion(UNSEEN, grid))
 
 
 def banded(draws: Tensor, truth: Tensor) -> dict[str, float]:
