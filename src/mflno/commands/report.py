@@ -1,4 +1,4 @@
-"""`mflno report DIR`: one self-contained HTML page of a campaign, and its figures as files."""
+"""`mflno report DIR`: one self-contained HTML page of a campaign or a study."""
 
 import argparse
 import json
@@ -9,7 +9,7 @@ from mflno.errors import ArgumentError
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument("folder", metavar="DIR", help="a campaign's directory")
+    parser.add_argument("folder", metavar="DIR", help="of a campaign or a study")
     parser.add_argument("--out", metavar="FILE.html", help="by default DIR/report.html")
     parser.add_argument(
         "--nodes", type=int, default=2200, metavar="N",
