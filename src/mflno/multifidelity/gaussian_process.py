@@ -243,10 +243,12 @@ def conditioned(
 ) -> GaussianProcess:
     """The process that has these values at these rows.
 
-    The nugget is raised tenfold, again and again, where K is singular to rounding.
+    The nugget is at least 1e-12 of the prior variance, since a covariance that is singular to
+    rounding gives answers of rounding alone, and is raised tenfold where that is not enough.
     """
     theta = np.array(theta, dtype=float)
-    for _ in range(12):
+    theta[-1] = max(theta[-1], np.log(1e-12 * kernel.diagonal(theta, rows).mean()))
+    for _ in range(8):
         matrix = kernel(theta, rows, rows) + kernel.nugget(theta) * np.eye(len(rows))
         try:
             factor = cholesky(matrix, lower=True)

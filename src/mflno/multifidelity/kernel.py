@@ -6,6 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 from numpy import ndarray
+from scipy import special
+from scipy.stats import qmc
 
 from mflno.errors import ArgumentError
 from mflno.shapes import Float
@@ -148,12 +150,15 @@ def correlation_slope(shape: str, square: ndarray) -> tuple[ndarray, ndarray]:
 def spectral_rows(
     shape: str, lengths: Float[ndarray, " D"], count: int, generator: np.random.Generator
 ) -> Float[ndarray, "F D"]:
-    """Frequencies drawn from the spectral density of a term (Bochner).
+    """Frequencies that fill the spectral density of a term evenly (Bochner, by Sobol points).
 
     Gaussian for `se`; for a Matérn of order ν a Student law with 2ν degrees of freedom.
     """
-    rows = generator.standard_normal((count, len(lengths))) / lengths
+    sobol = qmc.Sobol(len(lengths) + 1, scramble=True, rng=generator)
+    places = sobol.random_base2(int(np.log2(count)))
+    rows = special.ndtri(places[:, 1:]) / lengths
     if shape == "se":
         return rows
-    dof = 5.0 if shape == "matern52" else 3.0
-    return rows * np.sqrt(dof / generator.chisquare(dof, (count, 1)))
+    order = 2.5 if shape == "matern52" else 1.5
+    squares = 2.0 * special.gammaincinv(order, places[:, :1])
+    return rows * np.sqrt(2.0 * order / squares)

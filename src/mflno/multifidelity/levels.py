@@ -13,9 +13,9 @@ A run of level k is shown the coefficients of level k - 1 at its case if that wa
 and what the processes below say of it if not.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy import ndarray
@@ -33,12 +33,8 @@ ENERGY = 1e-6
 """Share of a level's energy that its coefficients may leave out."""
 
 
-class Kernels(Protocol):
-    """Which covariances a method tries on (cases, coefficients of the level below)."""
-
-    def __call__(self, cases: int, coefficients: int) -> list[Kernel]:
-        """For so many columns of each; none of the second at the cheapest level."""
-        ...
+Kernels = Callable[[int, int], list[Kernel]]
+"""Covariances to try on so many columns of the case and coefficients of the level below."""
 
 
 @dataclass(frozen=True)
@@ -171,10 +167,10 @@ class LevelsPredictor:
 
 @dataclass(frozen=True)
 class Below:
-    """What is learnt of the lower levels: links, and the coefficients of every run."""
+    """What is learnt of the lower levels: links, and cases and coefficients of their runs."""
 
     links: tuple[Link, ...] = ()
-    runs: tuple[tuple[Float[ndarray, "N P"], Float[ndarray, "N q"]], ...] = ()
+    runs: tuple[tuple[ndarray, ndarray], ...] = ()
 
     def rows(self, cases: Float[ndarray, "Q P"]) -> Float[ndarray, "Q D"]:
         """Cases with the coefficients of the level below: its runs' own where there are any."""
