@@ -89,9 +89,10 @@ class Dask:
         if back or not self.work:
             return back
         try:
-            waited = self.distributed.wait(
-                list(self.work), timeout=timeout, return_when="FIRST_COMPLETED"
-            )
+            with self.client.as_current():
+                waited = self.distributed.wait(
+                    list(self.work), timeout=timeout, return_when="FIRST_COMPLETED"
+                )
             done = waited.done
         except TimeoutError:
             self._check_alive()
