@@ -6,7 +6,7 @@ COMMANDS: dict[str, str] = {
     "compare": "every method on the same runs, judged by the same cases held out",
     "demo": "learn a damped oscillator and show the picture",
     "predict": "trajectories with bands, from a campaign or a surrogate's file",
-    "problems": "list the built-in problems, their parameters, levels and costs",
+    "problems": "describe problems, the built-in ones or your own, and check them",
     "reproduce": "the paper's tables and figures, beside the paper's own",
     "run": "choose and solve expensive runs; the same line again resumes",
     "report": "one self-contained page of a campaign, and its figures as files",
