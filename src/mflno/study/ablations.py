@@ -252,7 +252,7 @@ def read_poles(operator: LaplaceOperator) -> Row:
         mu, beta = operator.poles()[0].flatten(), operator.residues()[0].flatten()
     weight = beta.abs() / mu.real.abs()
     parts = {"real": mu.real, "imaginary": mu.imag, "weight": weight / weight.max()}
-    return {name: digits(part.numpy()) for name, part in parts.items()}
+    return {name: digits(part.detach().numpy()) for name, part in parts.items()}
 
 
 def strongest(data: Material, count: int = 3) -> list[float]:

@@ -10,7 +10,6 @@ from mflno.report import save_figure
 from mflno.study.ablations import spread_of
 from mflno.study.cells import Cell
 from mflno.study.paper_figures import tidy
-from mflno.study.reproduce import Scope, appendix_cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,9 +19,8 @@ BLUE, RED, GREEN, INK, FADED = "#0072b2", "#d55e00", "#009e73", "#16202b", "#9aa
 Draw = Callable[["Figure", list[Cell]], None]
 
 
-def appendix_figures(folder: Path, scope: Scope) -> list[Path]:
+def appendix_figures(folder: Path, known: list[Cell]) -> list[Path]:
     """Every figure of the appendix whose cells are there."""
-    known = appendix_cells(scope)
     jobs: dict[str, tuple[Draw, tuple[float, float]]] = {
         "learning-rate": (draw_rates, (6.0, 3.6)),
         "chains": (draw_chains, (6.0, 3.6)),

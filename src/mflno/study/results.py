@@ -10,9 +10,13 @@ import mflno
 from mflno.errors import MissingExtra
 from mflno.store import write_text_atomic
 from mflno.study import tables
+from mflno.study.appendix_figures import appendix_figures
+from mflno.study.cells import Cell
 from mflno.study.material import NAMES
 from mflno.study.networks_table import network_rows
-from mflno.study.reproduce import Outcome, Scope, outcome
+from mflno.study.paper_figures import problem_figures
+from mflno.study.reading import reading
+from mflno.study.reproduce import Outcome, Scope, appendix_cells, outcome
 
 
 class Results(NamedTuple):
@@ -31,14 +35,13 @@ def write_results(what: str, scope: Scope, *, figures: bool = True) -> Results:
     rows = network_rows()
     text = tables.markdown(rows, list(rows[0]))
     written += tables.write_table(scope.out / "tables", "networks", rows, text)
-    written.append(write_about(scope, outcomes))
-    if not figures:
-        return Results(written, [], "")
-    try:
-        drawn = drawings(scope, outcomes, appendix=what in ("ablations", "all"))
-    except MissingExtra as error:
-        return Results(written, [], str(error))
-    return Results(written, drawn, "")
+    about = write_about(scope, outcomes)
+    appendix = appendix_cells(scope) if what in ("ablations", "all") else []
+    drawn, missing = drawings(scope, outcomes, appendix) if figures else ([], "")
+    page = scope.out / "results.md"
+    told = json.loads(about.read_text(encoding="utf-8"))
+    write_text_atomic(page, reading(told, outcomes, appendix, scope.out))
+    return Results([*written, about, page], drawn, missing)
 
 
 def problem_tables(scope: Scope, found: Outcome) -> list[Path]:
@@ -104,13 +107,13 @@ def versions() -> dict[str, str]:
     }  # fmt: skip
 
 
-def drawings(scope: Scope, outcomes: list[Outcome], *, appendix: bool) -> list[Path]:
-    """All figures."""
-    from mflno.study.appendix_figures import appendix_figures
-    from mflno.study.paper_figures import problem_figures
-
+def drawings(
+    scope: Scope, outcomes: list[Outcome], appendix: list[Cell]
+) -> tuple[list[Path], str]:
+    """All figures, or why there are none."""
     folder = scope.out / "figures"
-    found = [path for each in outcomes for path in problem_figures(folder, each)]
-    if appendix:
-        found += appendix_figures(folder, scope)
-    return found
+    try:
+        found = [path for each in outcomes for path in problem_figures(folder, each)]
+        return found + appendix_figures(folder, appendix), ""
+    except MissingExtra as error:
+        return [], str(error)
