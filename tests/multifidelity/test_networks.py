@@ -106,6 +106,21 @@ def test_the_loss_is_the_relative_error_of_physical_trajectories():
     )
 
 
+def test_fewer_times_hardly_change_the_loss():
+    time = np.linspace(0, 1, 201)
+    values = np.sin(7 * time + np.arange(3)[:, None, None])
+    module = SMALL.build(Site(Channels(1), 1, 201, Spectrum()), torch.Generator()).double()
+    tensor = torch.from_numpy
+    size = tensor(np.linalg.norm(values, axis=-1))
+    whole = Misfit(module, tensor(values), tensor(values), size, tensor(time))
+    theta = Packing.of(module).pack([module])
+    some, every = (each.residuals(theta).square().sum() for each in (whole.thinned(4), whole))
+    torch.testing.assert_close(some, every, rtol=0.02, atol=0)
+    torch.testing.assert_close(
+        whole.thinned(4)(theta, None), whole(theta, None), rtol=0.01, atol=0
+    )
+
+
 def test_second_order_training_learns_the_swing(fitted, data, fresh):
     cases, truth = fresh
     law = fitted.law(data.query(cases))
@@ -121,7 +136,7 @@ def test_a_file_answers_with_the_same_bits(fitted, data, fresh):
     again = NetworkPredictor.from_arrays(arrays, about)
     query = data.query(fresh[0])
     for one, other in zip(fitted.law(query, draws=3), again.law(query, draws=3), strict=True):
-        assert np.array_equal(one, other)
+        assert np.array_equal(np.asarray(one), np.asarray(other))
 
 
 def test_a_draw_is_one_function_wherever_it_is_asked_for(fitted, data, fresh):
@@ -149,6 +164,14 @@ def test_many_fits_at_once_are_those_made_one_by_one(data, method, fresh):
         np.testing.assert_allclose(
             predictor.law(query).mean, alone.law(query).mean, rtol=0, atol=1e-6
         )
+
+
+def test_runs_left_out_are_answered_by_fits_without_them(data, method, fitted):
+    truth = data.high.values
+    wrong = np.linalg.norm(method.left_out(data, fitted, seed=1).mean - truth, axis=-1)
+    seen = np.linalg.norm(fitted.law(data.query()).mean - truth, axis=-1)
+    cheap = np.linalg.norm(data.query().cheapest - truth, axis=-1)
+    assert 2 * seen.mean() < wrong.mean() < 0.5 * cheap.mean()
 
 
 def test_a_warm_start_goes_on_from_the_earlier_fit(data, method, fitted):

@@ -11,30 +11,57 @@ from mflno.multifidelity.query import Query
 from mflno.multifidelity.surrogate import Surrogate, fit
 
 if TYPE_CHECKING:
+    from mflno.multifidelity.deeponets import MFDeepONet, ResidualDeepONet
+    from mflno.multifidelity.forms import LNO, Mixture
+    from mflno.multifidelity.gauss_newton import GaussNewton
+    from mflno.multifidelity.hf_lno import HFLNO
+    from mflno.multifidelity.lf_lno import LFLNO
     from mflno.multifidelity.line import Line
     from mflno.multifidelity.mf_gp import MFGP
+    from mflno.multifidelity.mflno import MFLNO
     from mflno.multifidelity.nargp import NARGP
     from mflno.multifidelity.pod_gp import PodGP
 
-_HOMES = {"Line": "line", "MFGP": "mf_gp", "NARGP": "nargp", "PodGP": "pod_gp"}
+_HOMES = {
+    "GaussNewton": "gauss_newton",
+    "HFLNO": "hf_lno",
+    "LFLNO": "lf_lno",
+    "LNO": "forms",
+    "Line": "line",
+    "MFDeepONet": "deeponets",
+    "MFGP": "mf_gp",
+    "MFLNO": "mflno",
+    "Mixture": "forms",
+    "NARGP": "nargp",
+    "PodGP": "pod_gp",
+    "ResidualDeepONet": "deeponets",
+}
 
 __all__ = [
+    "HFLNO",
+    "LFLNO",
+    "LNO",
     "METHODS",
     "MFGP",
+    "MFLNO",
     "NARGP",
     "PREDICTORS",
     "Bands",
     "Data",
     "ExpectedError",
+    "GaussNewton",
     "Law",
     "LeavesOut",
     "LeftOut",
     "Line",
+    "MFDeepONet",
     "Method",
+    "Mixture",
     "PodGP",
     "Prediction",
     "Predictor",
     "Query",
+    "ResidualDeepONet",
     "Surrogate",
     "fit",
     "left_out_law",

@@ -29,7 +29,7 @@ from mflno.multifidelity.channels import scaled_cases
 from mflno.multifidelity.forms import LNO, Form, Mixture
 from mflno.multifidelity.gauss_newton import GaussNewton
 from mflno.multifidelity.grouping import alike
-from mflno.multifidelity.law import Data, Predictor
+from mflno.multifidelity.law import Data, Law, Predictor, joined
 from mflno.multifidelity.learnt import Learnt
 from mflno.multifidelity.lessons import Lesson, lesson
 from mflno.multifidelity.network_law import NetworkPredictor, chained, warm_start
@@ -168,6 +168,20 @@ class MFLNO:
             found |= dict(zip(group, some, strict=True))
         return [found[i] for i in range(len(datas))]
 
+    def left_out(self, data: Data, predictor: Predictor, *, seed: int) -> Law:
+        """Each run as a lighter fit without it has it; all of them are made at once.
+
+        Lighter means half as many starts, and one grid; the sizes are those for one run less.
+        """
+        folds = [data.without(index) for index in range(len(data.high))]
+        form, inference = self.correction(len(data.high) - 1)
+        lighter = replace(self, form=form, inference=lightened(inference))
+        known = warm_start(predictor)
+        lows = [known.stages[:-1] if known else ()] * len(folds)
+        device, seeds = "cpu", [seed] * len(folds)
+        found = lighter._fitted(folds, seeds, lows, device=device, show=False)
+        return joined(each.law(data.at_high(i)) for i, each in enumerate(found))
+
     def low_stages(
         self, datas: Sequence[Data], seeds: Sequence[int], *, device: str, show: bool
     ) -> list[Stages]:
@@ -241,6 +255,19 @@ class MFLNO:
             data.problem, runs, lower, parameters=self.parameters, order=self.order,
             time=self.time, residual=self.residual,
         )  # fmt: skip
+
+
+def lightened(inference: Inference) -> Inference:
+    """Half as many second-order starts on the coarsest grid; other inferences as they are."""
+    if isinstance(inference, GaussNewton):
+        chains = max(2, inference.chains // 2)
+        kept = max(1, min(inference.kept, chains // 2))
+        first = inference.steps[:1], inference.points[:1]
+        return replace(
+            inference, chains=chains, survivors=max(kept, chains // 2), kept=kept,
+            steps=first[0], points=first[1],
+        )  # fmt: skip
+    return inference
 
 
 def spread(runs: Trajectories, most: int | None) -> Trajectories:
