@@ -34,21 +34,29 @@ class Pair(NamedTuple):
 
 
 def causal_convolution(
-    signal: Float[Tensor, "*#K I N T"],
+    signal: Float[Tensor, "*#K J N T"],
     poles: Float[Tensor, "*K I O M 2"],
     residues: Float[Tensor, "*K I O M 2"],
     step: Float[Tensor, ""],
     initial: Float[Tensor, "*K I O M 2"] | None = None,
+    mixing: Float[Tensor, "*K I J"] | None = None,
 ) -> Float[Tensor, "*K O N T"]:
     """Re Σ_ik ∫_0^t β_iok e^{μ_iok (t-s)} v_i(s) ds, of fifth order in the step.
 
-    `initial` adds the homogeneous response Re Σ_ik c_iok v_i(0) e^{μ_iok t}.
+    Args:
+        signal: v, or with `mixing` the signals it is mixed from.
+        poles: μ.
+        residues: β.
+        step: Of the grid.
+        initial: Adds the homogeneous response Re Σ_ik c_iok v_i(0) e^{μ_iok t}.
+        mixing: v_i = Σ_j mixing_ij signal_j, which is never formed.
     """
     points, dtype = signal.shape[-1], signal.dtype
-    total = response(signal, kernel_factors(poles, residues, step, points, dtype))
+    total = response(signal, kernel_factors(poles, residues, step, points, dtype), mixing)
     if initial is None:
         return total
-    return total + homogeneous(signal[..., 0], poles, initial, step, points)
+    start = signal[..., 0] if mixing is None else mixing @ signal[..., 0]
+    return total + homogeneous(start, poles, initial, step, points)
 
 
 def kernel_factors(

@@ -18,7 +18,7 @@ from mflno.shapes import Complex, Float
 
 WIDE = 64
 """Pairs of channels from which on a matrix product a frequency is the faster one."""
-BLOCK_BYTES = 2**18
+BLOCK_BYTES = 3 * 2**16
 """Spectra of one block of cases on a CPU: a cache holds it, with room for the rest."""
 WIDE_BYTES = 2**23
 """The same where each block has to be laid out by frequency, which few large blocks do best."""
@@ -164,6 +164,8 @@ def convolution_adjoint(
     signal: Float[Tensor, "*#K I N T"],
     impulses: Float[Tensor, "*#K I N d"],
     kernel: Float[Tensor, "*K O I T"],
+    *,
+    wanted: bool = True,
 ) -> Adjoint:
     """The gradients by signal and kernel at all but the early times, block by block.
 
@@ -171,30 +173,27 @@ def convolution_adjoint(
     products' conjugates are transformed back. Leading axes are as in `grad`.
     """
     points, wide = signal.shape[-1], is_wide(kernel)
-    by_signal = grad.new_empty(*grad.shape[:-3], *signal.shape[-3:])
+    by_signal = grad.new_empty(*grad.shape[:-3], *signal.shape[-3:]) if wanted else None
     spectrum = transformed(kernel)
     if wide:
         spectrum = by_frequency(spectrum)
     total = spectrum.new_zeros(*grad.shape[:-3], *spectrum.shape[-3:])
-    multiply = _wide_product_adjoint if wide else _product_adjoint
     for block in blocks(signal, WIDE_BYTES if wide else BLOCK_BYTES):
         part = started(signal[..., block, :], impulses[..., block, :])
-        part = multiply(total, beheaded(grad[..., block, :]), part, spectrum)
-        by_signal[..., block, :] = restored(part.conj_physical_(), points)
+        back = beheaded(grad[..., block, :])
+        if wide:
+            back = by_frequency(back)
+            total += back @ by_frequency(part).mT
+        else:
+            add_outer(total, back, part)
+        del part
+        if by_signal is not None:
+            # One name for both: the gradient's spectrum must not outlive its use.
+            back = (
+                (spectrum.mT @ back).movedim(-3, -1)
+                if wide
+                else product(spectrum.transpose(-3, -2), back)
+            )
+            by_signal[..., block, :] = restored(back.conj_physical_(), points)
     total = total.movedim(-3, -1) if wide else total
     return Adjoint(by_signal, restored(total.conj_physical_(), points))
-
-
-def _product_adjoint(
-    total: Complex[Tensor, "*K O I F"], back: Tensor, signal: Tensor, spectrum: Tensor
-) -> Complex[Tensor, "*K I N F"]:
-    add_outer(total, back, signal)
-    return product(spectrum.transpose(-3, -2), back)
-
-
-def _wide_product_adjoint(
-    total: Complex[Tensor, "*K F O I"], back: Tensor, signal: Tensor, spectrum: Tensor
-) -> Complex[Tensor, "*K I N F"]:
-    back = by_frequency(back)
-    total += back @ by_frequency(signal).mT
-    return (spectrum.mT @ back).movedim(-3, -1)

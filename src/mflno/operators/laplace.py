@@ -92,6 +92,15 @@ def published_response(
     return (steady + transient).to(signal.dtype)
 
 
+def mixed(
+    signal: Float[Tensor, "*#K J N T"], mixing: Float[Tensor, "*K I J"] | None
+) -> Float[Tensor, "*K I N T"]:
+    """Σ_j mixing_ij signal_j, or the signal itself."""
+    if mixing is None:
+        return signal
+    return (mixing @ signal.flatten(-2)).unflatten(-1, signal.shape[-2:])
+
+
 @runtime_checkable
 class Rule(Protocol):
     """How a layer stores its poles and answers a signal; pass one to `LaplaceLayer`."""
@@ -107,9 +116,13 @@ class Rule(Protocol):
         ...
 
     def respond(
-        self, signal: Tensor, parameters: dict[str, Tensor], step: Tensor
+        self,
+        signal: Tensor,
+        parameters: dict[str, Tensor],
+        step: Tensor,
+        mixing: Tensor | None = None,
     ) -> Float[Tensor, "*K O N T"]:
-        """The response to the signal."""
+        """The response to the signal, or to `mixed(signal, mixing)`."""
         ...
 
 
@@ -146,12 +159,17 @@ class Causal:
         return torch.stack([damping, parameters["frequency"].double()], dim=-1)
 
     def respond(
-        self, signal: Tensor, parameters: dict[str, Tensor], step: Tensor
+        self,
+        signal: Tensor,
+        parameters: dict[str, Tensor],
+        step: Tensor,
+        mixing: Tensor | None = None,
     ) -> Float[Tensor, "*K O N T"]:
         """The causal convolution."""
         residues = parameters["residue"].double()
+        initial = parameters.get("initial")
         return causal_convolution(
-            signal, self.poles(parameters), residues, step, parameters.get("initial")
+            signal, self.poles(parameters), residues, step, initial, mixing
         )
 
 
@@ -160,11 +178,16 @@ class Residue(Causal):
     """The paper's split into steady and transient part, on the same stable poles."""
 
     def respond(
-        self, signal: Tensor, parameters: dict[str, Tensor], step: Tensor
+        self,
+        signal: Tensor,
+        parameters: dict[str, Tensor],
+        step: Tensor,
+        mixing: Tensor | None = None,
     ) -> Float[Tensor, "*K O N T"]:
         """Steady part plus transient part."""
         residues = parameters["residue"].double()
-        steady, transient = residue_parts(signal, self.poles(parameters), residues, step)
+        values = mixed(signal, mixing)
+        steady, transient = residue_parts(values, self.poles(parameters), residues, step)
         return steady + transient
 
 
@@ -185,10 +208,15 @@ class Published:
         return parameters["pole"]
 
     def respond(
-        self, signal: Tensor, parameters: dict[str, Tensor], step: Tensor
+        self,
+        signal: Tensor,
+        parameters: dict[str, Tensor],
+        step: Tensor,
+        mixing: Tensor | None = None,
     ) -> Float[Tensor, "*K O N T"]:
         """The published formula."""
-        return published_response(signal, parameters["pole"], parameters["residue"], step)
+        values = mixed(signal, mixing)
+        return published_response(values, parameters["pole"], parameters["residue"], step)
 
 
 class LaplaceLayer(nn.Module):
@@ -240,8 +268,11 @@ class LaplaceLayer(nn.Module):
         return torch.view_as_complex(self.parameters_by_name()["residue"])
 
     def forward(
-        self, signal: Float[Tensor, "*K I N T"], grid: Float[Tensor, " T"]
+        self,
+        signal: Float[Tensor, "*#K J N T"],
+        grid: Float[Tensor, " T"],
+        mixing: Float[Tensor, "*K I J"] | None = None,
     ) -> Float[Tensor, "*K O N T"]:
-        """The response on the signal's own grid."""
+        """The response on the signal's own grid; `mixing` makes the inputs from the signal."""
         step = (grid[-1] - grid[0]).double() / (grid.shape[0] - 1)
-        return self.rule.respond(signal, self.parameters_by_name(), step)
+        return self.rule.respond(signal, self.parameters_by_name(), step, mixing)

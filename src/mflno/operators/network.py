@@ -20,6 +20,20 @@ def identity(value: Tensor) -> Tensor:
     return value
 
 
+def affine(
+    value: Float[Tensor, "*#K I N T"],
+    weight: Float[Tensor, "*K O I"],
+    bias: Float[Tensor, "*K O"],
+) -> Float[Tensor, "*K O N T"]:
+    """Weight times channels plus bias, at every case and time."""
+    if torch.compiler.is_compiling():
+        # Compilers fuse this with what surrounds it, and a library's product is never fused.
+        terms = weight[..., None, None] * value.unsqueeze(-4)
+        return terms.sum(-3) + bias[..., None, None]
+    mapped = weight @ value.flatten(-2) + bias[..., None]
+    return mapped.unflatten(-1, value.shape[-2:])
+
+
 class Pointwise(nn.Module):
     """The same affine map of the channels at every case and time."""
 
@@ -32,8 +46,11 @@ class Pointwise(nn.Module):
 
     def forward(self, value: Float[Tensor, "*#K I N T"]) -> Float[Tensor, "*K O N T"]:
         """Weight times channels plus bias."""
-        mapped = self.weight @ value.flatten(-2) + self.bias[..., None]
-        return mapped.unflatten(-1, value.shape[-2:])
+        return affine(value, self.weight, self.bias)
+
+    def whole(self) -> Float[Tensor, "*K O J"]:
+        """Weight and bias as one matrix, for signals that have a channel of ones at the end."""
+        return torch.cat([self.weight, self.bias[..., None]], dim=-1)
 
 
 class LaplaceBlock(nn.Module):
@@ -46,10 +63,23 @@ class LaplaceBlock(nn.Module):
         self.laplace, self.bypass, self.activation = laplace, bypass, activation
 
     def forward(
-        self, value: Float[Tensor, "*#K I N T"], grid: Float[Tensor, " T"]
+        self,
+        value: Float[Tensor, "*#K J N T"],
+        grid: Float[Tensor, " T"],
+        lift: Pointwise | None = None,
     ) -> Float[Tensor, "*K O N T"]:
-        """The block's answer on the same grid."""
-        return self.activation(self.laplace(value, grid) + self.bypass(value))
+        """The block's answer on the same grid, to the value or to its lift.
+
+        A lift commutes with the convolution: it acts on the kernel, and what is transformed
+        is the value itself, which chains share.
+        """
+        if lift is None:
+            return self.activation(self.laplace(value, grid) + self.bypass(value))
+        ones = torch.ones_like(value[..., :1, :, :])
+        whole, first = torch.cat([value, ones], dim=-3), lift.whole()
+        weight = self.bypass.weight @ first
+        passed = affine(whole, weight, self.bypass.bias)
+        return self.activation(self.laplace(whole, grid, first) + passed)
 
 
 class Projection(nn.Module):
@@ -97,8 +127,9 @@ class LaplaceOperator(nn.Module):
         """Output functions on the grid; `checked=False` trusts the caller's tensors."""
         if checked:
             check_operator_input("LaplaceOperator", inputs, grid, self.lift.weight)
-        value = self.lift(inputs.transpose(-3, -2))
-        for block in self.blocks:
+        first, *others = self.blocks
+        value = first(inputs.transpose(-3, -2), grid, self.lift)
+        for block in others:
             value = block(value, grid)
         return self.projection(value).transpose(-3, -2)
 

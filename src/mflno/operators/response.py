@@ -58,11 +58,6 @@ def whole_kernel(
     return kernel[..., :points]
 
 
-def start_map(early: Float[Tensor, "*K O I e"]) -> Float[Tensor, "*K O Iv n"]:
-    """From the early values of all channels to the early times."""
-    return early[..., EARLY:].unflatten(-1, (EARLY, EARLY)).flatten(-3, -2)
-
-
 def early_values(signal: Float[Tensor, "*#K I N T"]) -> Float[Tensor, "*K 1 N Iv"]:
     """The early values of all channels, a row a case."""
     return signal[..., :EARLY].transpose(-3, -2).flatten(-2).unsqueeze(-3)
@@ -75,38 +70,48 @@ def added_impulses(signal: Float[Tensor, "*m T"]) -> Float[Tensor, "*m d"]:
 
 def plain_response(
     signal: Float[Tensor, "*#K I N T"],
-    left: Float[Tensor, "*K O I m P"],
-    right: Float[Tensor, "*K O I m Q"],
-    early: Float[Tensor, "*K O I e"],
+    kernel: Float[Tensor, "*K O I T"],
+    start: Float[Tensor, "*K O Iv n"],
 ) -> Float[Tensor, "*K O N T"]:
     """The response, in operations that differentiate and compile by themselves."""
-    kernel = whole_kernel(left, right, early, signal.shape[-1])
     begin = signal[..., :IMPULSES] + added_impulses(signal)
     late = convolution(torch.cat([begin, signal[..., IMPULSES:]], dim=-1), kernel)
-    return torch.cat([early_values(signal) @ start_map(early), late[..., EARLY:]], dim=-1)
+    return torch.cat([early_values(signal) @ start, late[..., EARLY:]], dim=-1)
 
 
-def response(signal: Float[Tensor, "*#K I N T"], factors: Factors) -> Float[Tensor, "*K O N T"]:
-    """The response; in eager mode with a backward pass that keeps nothing but its inputs."""
-    aligned = _aligned(signal, *factors)
+def response(
+    signal: Float[Tensor, "*#K I N T"],
+    factors: Factors,
+    mixing: Float[Tensor, "*K J I"] | None = None,
+) -> Float[Tensor, "*K O N T"]:
+    """The response; in eager mode with a backward pass that keeps nothing but its inputs.
+
+    `mixing` makes the factors' channels from the signal's: it acts on the kernel, so that the
+    transforms of the signal are as many as it has channels, and are shared by all chains.
+    """
+    kernel = whole_kernel(*factors, signal.shape[-1])
+    start = factors.early[..., EARLY:]
+    if mixing is not None:
+        turned = mixing.mT.unsqueeze(-3)
+        kernel, start = turned @ kernel, turned @ start
+    start = start.unflatten(-1, (EARLY, EARLY)).flatten(-3, -2)
+    aligned = _aligned(signal, kernel, start)
     if torch.compiler.is_compiling():
         return plain_response(*aligned)
     return _Response.apply(*aligned)
 
 
 def _aligned(*values: Tensor) -> list[Tensor]:
-    """Signal and factors with as many leading axes."""
-    own = (3, 4, 4, 3)
-    lead = max(v.ndim - n for v, n in zip(values, own, strict=True))
-    return [v[(None,) * (lead + n - v.ndim)] for v, n in zip(values, own, strict=True)]
+    """Signal, kernel and map with as many leading axes."""
+    lead = max(v.ndim for v in values) - 3
+    return [v[(None,) * (lead + 3 - v.ndim)] for v in values]
 
 
 class _Response(Function):
     @staticmethod
-    def forward(signal: Tensor, left: Tensor, right: Tensor, early: Tensor) -> Tensor:
-        kernel = whole_kernel(left, right, early, signal.shape[-1])
+    def forward(signal: Tensor, kernel: Tensor, start: Tensor) -> Tensor:
         total = convolve(signal, added_impulses(signal), kernel)
-        total[..., :EARLY] = early_values(signal) @ start_map(early)
+        total[..., :EARLY] = early_values(signal) @ start
         return total
 
     @staticmethod
@@ -116,51 +121,48 @@ class _Response(Function):
         ctx.save_for_forward(*inputs)
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, ...]:  # noqa: ANN401
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         inputs, (grad,) = ctx.saved_tensors, grad_outputs
         if torch.is_grad_enabled():
             return torch.func.vjp(plain_response, *inputs)[1](grad)
+        parts = _gradients(grad, *inputs, wanted=ctx.needs_input_grad[0])
         return tuple(
-            part.sum_to_size(value.shape)
-            for part, value in zip(_gradients(grad, *inputs), inputs, strict=True)
+            None if part is None else part.sum_to_size(value.shape)
+            for part, value in zip(parts, inputs, strict=True)
         )
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Tensor) -> Tensor:  # noqa: ANN401
-        signal, left, right, early = grad_inputs
-        at = ctx.saved_tensors
-        # (dL) R + L (dR) is one product of factors with twice the modes.
-        both = lambda a, b: torch.cat(torch.broadcast_tensors(a, b), dim=-2)
-        moved = Factors(both(left, at[1]), both(at[2], right), early)
-        return response(signal, Factors(*at[1:])) + response(at[0], moved)
+    def jvp(ctx: Any, *grad_inputs: Tensor | None) -> Tensor:  # noqa: ANN401
+        signal, kernel, start = ctx.saved_tensors
+        by_signal, by_kernel, by_start = grad_inputs
+        blank = lambda change, at: torch.zeros_like(at) if change is None else change
+        moved = _Response.apply(signal, blank(by_kernel, kernel), blank(by_start, start))
+        return moved if by_signal is None else moved + _Response.apply(by_signal, kernel, start)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *values: Tensor) -> tuple[Tensor, int]:  # noqa: ANN401
         del info
-        signal, *factors = (
+        moved = (
             value[None] if axis is None else value.movedim(axis, 0)
             for value, axis in zip(values, in_dims, strict=True)
         )
-        return response(signal, Factors(*factors)), 0
+        return _Response.apply(*moved), 0
 
 
 def _gradients(
-    grad: Tensor, signal: Tensor, left: Tensor, right: Tensor, early: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    grad: Tensor, signal: Tensor, kernel: Tensor, start: Tensor, *, wanted: bool
+) -> tuple[Tensor | None, Tensor, Tensor]:
     """Gradients by each input, before sums over the axes along which it was spread."""
-    points, inputs = signal.shape[-1], left.shape[-3]
-    kernel = whole_kernel(left, right, early, points)
-    by_signal, by_kernel = convolution_adjoint(grad, signal, added_impulses(signal), kernel)
+    head = grad[..., :EARLY]
+    by_signal, by_kernel = convolution_adjoint(
+        grad, signal, added_impulses(signal), kernel, wanted=wanted
+    )
+    by_start = early_values(signal).mT @ head
+    if by_signal is None:
+        return None, by_kernel, by_start
     by_signal[..., :FIRST] += (
         by_signal[..., :IMPULSES] @ tables(signal.dtype, signal.device).impulses
     )
-    head = grad[..., :EARLY]
-    by_values = (head @ start_map(early).mT).sum(-3).unflatten(-1, (inputs, EARLY))
+    by_values = (head @ start.mT).sum(-3).unflatten(-1, (signal.shape[-3], EARLY))
     by_signal[..., :EARLY] += by_values.transpose(-3, -2)
-
-    by_map = (early_values(signal).mT @ head).unflatten(-2, (inputs, EARLY)).flatten(-2)
-    by_early = torch.cat([by_kernel[..., :EARLY], by_map], dim=-1)
-    short = left.shape[-1] * STRETCH - (points - EARLY)
-    by_late = torch.nn.functional.pad(by_kernel[..., EARLY:], (0, short))
-    by_late = by_late.unflatten(-1, (left.shape[-1], STRETCH))
-    return by_signal, right @ by_late.mT, left @ by_late, by_early
+    return by_signal, by_kernel, by_start
