@@ -4,7 +4,7 @@ COMMANDS: dict[str, str] = {
     "ask": "the next cases, for runs that are made elsewhere",
     "bench": "speed, side by side with the published formulation",
     "compare": "every method on the same runs, judged by the same cases held out",
-    "demo": "learn a damped oscillator and show the picture",
+    "demo": "a whole campaign on a cheap problem, and its report",
     "predict": "trajectories with bands, from a campaign or a surrogate's file",
     "problems": "describe problems, the built-in ones or your own, and check them",
     "reproduce": "the paper's tables and figures, beside the paper's own",

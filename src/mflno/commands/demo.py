@@ -1,62 +1,81 @@
-"""`mflno demo`: an LNO learns a damped oscillator; a picture shows how well."""
+"""`mflno demo`: a whole campaign on a problem whose truth is cheap, and its report."""
 
 import argparse
 import json
 import time
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from mflno.errors import ArgumentError
-from mflno.progress import progress
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument(
-        "--out", default="demo-out", metavar="DIR", help="where the picture goes"
-    )
-    parser.add_argument("--steps", type=int, default=1000, help="of training (default 1000)")
-    parser.add_argument("--seed", type=int, default=0, help="of forcings and start (default 0)")
+    parser.add_argument("--out", default="demo-out", metavar="DIR", help="its directory")
+    parser.add_argument("--problem", default="lorenz", help="a built-in one (default lorenz)")
+    parser.add_argument("--budget", type=int, default=9, help="expensive runs (default 9)")
+    parser.add_argument("--method", default="auto", help="what to fit (default auto)")
+    parser.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train, tell the error on held-out cases, write the picture."""
-    if arguments.steps < 1:
-        raise ArgumentError("--steps", "must be positive", arguments.steps, "try 1000")
-    import torch
+    """Spend the budget, then hold the surrogate against cases it has never seen."""
+    if arguments.budget < 3:
+        raise ArgumentError("--budget", "must be 3 or more", arguments.budget, "try 9")
+    from mflno.campaign import Campaign, Plan
+    from mflno.report import write_report
 
-    from mflno.study.demo import Examples, draw, fresh_operator, held_out, training
-
-    # One net of this size is faster on one thread than on several.
-    torch.set_num_threads(1)
     begin = time.perf_counter()
-    examples = Examples.drawn(arguments.seed)
-    operator = fresh_operator(examples, arguments.seed)
-    losses: list[float] = []
-    with progress("training", arguments.steps) as line:
-        for loss in training(operator, examples, arguments.steps):
-            losses.append(loss)
-            line.note(f"error {loss:.4f}")
-            line.advance()
-    errors = held_out(operator, examples)[1]
-    path = Path(arguments.out) / "oscillator.png"
-    draw(path, operator, examples, losses)
-    told = {
-        "parameters": sum(each.numel() for each in operator.parameters()),
-        "steps": arguments.steps,
-        "mean_error": float(errors.mean()),
-        "worst_error": float(errors.max()),
-        "seconds": time.perf_counter() - begin,
-        "picture": str(path),
-    }
-    print(json.dumps(told, indent=1) if arguments.json else summary(told, len(errors)))
+    plan = Plan(
+        arguments.problem, budget=arguments.budget, method=arguments.method,
+        seed=arguments.seed, pool="study", lower="study",
+    )  # fmt: skip
+    campaign = Campaign(arguments.out, plan=plan)
+    campaign.run()
+    seconds = time.perf_counter() - begin
+    told = judged(campaign) | {"seconds": seconds}
+    written = write_report(arguments.out)
+    told |= {"page": str(written.page), "figures": [str(each) for each in written.figures]}
+    print(json.dumps(told, indent=1) if arguments.json else summary(told))
     return 0
 
 
-def summary(told: dict[str, int | float | str], cases: int) -> str:
-    """The result as two lines."""
+def judged(campaign: Any) -> dict[str, Any]:  # noqa: ANN401
+    """What the surrogate expected of itself, and what 100 other cases say."""
+    from mflno.bayes import relative_error
+    from mflno.problems import study_cases
+    from mflno.sampling import sample
+
+    problem, surrogate = campaign.problem, campaign.surrogate
+    tests = sample(problem, study_cases(problem).tests, len(problem.levels) - 1)
+    found = surrogate.predict(tests.cases)
+    errors = relative_error(found.mean, tests.values)
+    low, high = found.interval(0.95)
+    expected = surrogate.expected_error
+    return {
+        "problem": problem.name,
+        "method": surrogate.method,
+        "runs": len(surrogate.cases),
+        "expected_error": {"mean": expected.mean, "low": expected.low, "high": expected.high},
+        "mean_error": float(errors.mean()),
+        "worst_error": float(errors.max()),
+        "held_by_95_band": float(np.mean((low <= tests.values) & (tests.values <= high))),
+        "cases": len(tests),
+    }
+
+
+def summary(told: dict[str, Any]) -> str:
+    """The result as a few lines."""
+    expected = told["expected_error"]
     return (
-        f"relative error on {cases} held-out cases: mean {told['mean_error']:.2%}, "
-        f"worst {told['worst_error']:.2%}  ({told['seconds']:.0f} s)\n"
-        f"picture: {told['picture']}"
+        f"{told['problem']}, {told['runs']} expensive runs, {told['method']}, "
+        f"{told['seconds']:.0f} s\n"
+        f"relative error the surrogate expects: {expected['mean']:.3%} "
+        f"({expected['low']:.3%} to {expected['high']:.3%})\n"
+        f"found on {told['cases']} cases it has never seen: mean {told['mean_error']:.3%}, "
+        f"worst {told['worst_error']:.3%}; its 95 % bands hold {told['held_by_95_band']:.1%}\n"
+        f"open {Path(told['page'])}"
     )
