@@ -18,7 +18,7 @@ class LFLNO:
 
     Example:
         >>> LFLNO().whole.low.width
-        4
+        6
     """
 
     name: ClassVar[str] = "lf-lno"

@@ -68,7 +68,7 @@ class MFLNO:
         solver: Read the cheap solvers' own trajectories instead of G_L's: no phase 1, but
             each prediction needs a cheap run.
         parameters: Constant channels: those "hidden" from the forcing, "all" or "none".
-        time: Whether time is a channel.
+        time: Whether time is a channel of the correction.
         residual: Learn the difference to the cheaper trajectory instead of the trajectory.
         order: p of the loss.
         precision: "single" or "double".
@@ -80,8 +80,8 @@ class MFLNO:
     """
 
     name: ClassVar[str] = "mflno"
-    low: Form = field(default_factory=lambda: LNO(width=4, hidden=(16,)))
-    low_inference: Inference = field(default_factory=lambda: second_order(40, 160))
+    low: Form = field(default_factory=lambda: LNO(width=6, modes=4, hidden=(32,)))
+    low_inference: Inference = field(default_factory=lambda: second_order(45, 160))
     low_members: int = 1
     low_epochs: int | None = None
     low_cases: int | None = 36
@@ -253,7 +253,7 @@ class MFLNO:
         lower = chained(stages, runs.inputs, scaled, runs.grid, first)
         return lesson(
             data.problem, runs, lower, parameters=self.parameters, order=self.order,
-            time=self.time, residual=self.residual,
+            time=self.time and bool(lower), residual=self.residual,
         )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ def main(words: list[str]) -> int:
     asked = parser.parse_args(words)
     torch.set_num_threads(1)
     for name in asked.problems:
-        method = MFLNO.paper(name) if asked.paper else MFLNO(solver=False, time=False)
+        method = MFLNO.paper(name) if asked.paper else MFLNO(solver=False)
         for seed in range(asked.seeds):
             row = low_error(name, seed, method, asked.device)
             text = (
