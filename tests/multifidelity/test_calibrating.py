@@ -1,5 +1,7 @@
 """Bands from what was left out."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -37,8 +39,8 @@ class Noise:
 class Guess:
     """Predicts nothing, with a deviation off by a factor."""
 
-    name = "guess"
-    kind = "guess"
+    name: ClassVar[str] = "guess"
+    kind: ClassVar[str] = "guess"
 
     def __init__(self, std):
         self.std = std

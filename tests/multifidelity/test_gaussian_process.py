@@ -141,6 +141,15 @@ def test_a_singular_covariance_gets_a_larger_nugget():
         conditioned(smooth, theta, rows * np.nan, values)
 
 
+def test_huge_slopes_do_not_end_the_search():
+    kernel, rows = Kernel(((0,),), "se", linear=(1, 2)), GENERATOR.uniform(-1, 1, (40, 3))
+    modes = principal(rows[:, 1:] @ GENERATOR.standard_normal((2, 6)))
+    theta = np.array([3.0, 9.0, np.log(1e-9)])
+    found = objective(theta, kernel, rows, modes, np.ones(modes.shape[1]))
+    assert np.isfinite(found.value)
+    assert np.all(np.isfinite(found.gradient))
+
+
 def test_process_survives_its_arrays():
     process = conditioned(Kernel(((0,), (1,)), "se", linear=(0, 1)), np.zeros(5), ROWS, VALUES)
     arrays, about = process.arrays("p")

@@ -49,7 +49,7 @@ def test_matern_shapes_are_bessel_functions(shape, order):
 def test_spectral_rows_give_the_correlation_back(shape):
     lengths, gap = np.array([0.7, 1.5]), np.array([0.5, -0.8])
     rows = spectral_rows(shape, lengths, 4096, np.random.default_rng(2))
-    exact = correlation(shape, np.sum((gap / lengths) ** 2, keepdims=True))[0]
+    exact = correlation(shape, np.square(gap / lengths).sum(keepdims=True))[0]
     assert abs(np.cos(rows @ gap).mean() - exact) < 3e-3
 
 

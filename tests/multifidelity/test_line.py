@@ -26,10 +26,10 @@ def test_mean_and_deviation_are_those_of_linear_regression(swing, runs, fresh):
     cheap, wanted = data.query().cheapest, data.query(fresh[0]).cheapest
     for output, at in ((0, 20), (1, 47)):
         x, y = cheap[:, output, at], noisy.values[:, output, at]
-        line = linregress(x, y)
+        slope, intercept, *_ = linregress(x, y)
         new = wanted[:, output, at]
-        assert law.mean[:, output, at] == pytest.approx(line.intercept + line.slope * new)
-        rest = np.square(y - line.intercept - line.slope * x).sum() / (len(x) - 2)
+        assert law.mean[:, output, at] == pytest.approx(intercept + slope * new)
+        rest = np.square(y - intercept - slope * x).sum() / (len(x) - 2)
         reach = 1 + 1 / len(x) + (new - x.mean()) ** 2 / np.square(x - x.mean()).sum()
         assert law.std[:, output, at] == pytest.approx(np.sqrt(rest * reach))
 

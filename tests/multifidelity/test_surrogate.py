@@ -170,7 +170,7 @@ def test_two_runs_are_enough_to_begin(swing, runs, method, fresh):
     surrogate = mflno.fit(swing, [low, high.take([0, 3])], method, show=False)
     assert surrogate.left_out is None
     found = surrogate.predict(fresh[0], draws=2)
-    assert np.all(np.isfinite(found.draws))
+    assert np.all(np.isfinite(np.asarray(found.draws)))
     assert found.radius[-2][1] > 1.96
 
 

@@ -83,6 +83,7 @@ def objective(
     Σ_m w_m (N/2 log(c_mᵀ K⁻¹ c_m) + ½ log det K), c_m the columns of `modes`.
     """
     matrix, slopes = kernel.gradient(theta, rows)
+    matrix += least_nugget(kernel, theta, rows) * np.eye(len(rows))
     factor = cholesky(matrix, lower=True, check_finite=False)
     solved = cho_solve((factor, True), modes, check_finite=False)
     energies = np.einsum("nm,nm->m", modes, solved)
@@ -91,6 +92,11 @@ def objective(
     inverse = cho_solve((factor, True), np.eye(count), check_finite=False)
     inner = 0.5 * total * inverse - 0.5 * count * (solved * (weights / energies)) @ solved.T
     return Objective(float(value), np.einsum("hnm,nm->h", slopes, inner))
+
+
+def least_nugget(kernel: Kernel, theta: ndarray, rows: ndarray) -> float:
+    """What keeps a covariance of these rows positive definite in spite of rounding."""
+    return 1e-13 * max(len(rows), 10) * float(kernel.diagonal(theta, rows).mean())
 
 
 def principal(values: Float[ndarray, "N F"], least: float = 1e-10) -> Float[ndarray, "N M"]:
@@ -243,11 +249,11 @@ def conditioned(
 ) -> GaussianProcess:
     """The process that has these values at these rows.
 
-    The nugget is at least 1e-12 of the prior variance, since a covariance that is singular to
-    rounding gives answers of rounding alone, and is raised tenfold where that is not enough.
+    The nugget is at least `least_nugget`, since a covariance that is singular to rounding gives
+    answers of rounding alone, and is raised tenfold where that is not enough.
     """
     theta = np.array(theta, dtype=float)
-    theta[-1] = max(theta[-1], np.log(1e-12 * kernel.diagonal(theta, rows).mean()))
+    theta[-1] = max(theta[-1], np.log(least_nugget(kernel, theta, rows)))
     for _ in range(8):
         matrix = kernel(theta, rows, rows) + kernel.nugget(theta) * np.eye(len(rows))
         try:
