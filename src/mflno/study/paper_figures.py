@@ -155,13 +155,13 @@ def draw_acquisition(figure: "Figure", found: Outcome) -> None:
 
 
 def draw_plane(panel: "Axes", data: Material, values: ndarray, highest: float) -> Any:  # noqa: ANN401
-    """Candidates as coloured squares."""
-    x, y = data.candidates.cases.T
-    size = 2600 / len(x) if len(x) > 100 else 60
-    image = panel.scatter(x, y, c=values, s=size, marker="s", cmap="viridis",
-                          vmin=0.0, vmax=highest, linewidths=0)  # fmt: skip
-    panel.set_facecolor("#eef1f4")
-    return image
+    """Candidates as coloured fields of their grid; those held out as tests stay grey."""
+    cases = data.candidates.cases
+    x, y = (np.unique(column) for column in cases.T)
+    grid = np.full((len(y), len(x)), np.nan)
+    grid[np.searchsorted(y, cases[:, 1]), np.searchsorted(x, cases[:, 0])] = values
+    panel.set_facecolor("#dfe3e8")
+    return panel.pcolormesh(x, y, grid, cmap="viridis", vmin=0.0, vmax=highest, rasterized=True)
 
 
 def mark(panel: "Axes", data: Material, row: dict[str, Any]) -> None:

@@ -66,7 +66,7 @@ class Scope:
     def effort(self) -> Effort:
         """Of the appendix."""
         if self.quick:
-            return Effort(2, 1, QUICK_SHARE / 2, 3, self.device)
+            return Effort(2, 1, QUICK_SHARE / 2, 2, self.device)
         return Effort(seeds=self.seeds, device=self.device)
 
     def contenders(self) -> list[Contender]:

@@ -165,12 +165,11 @@ def wide_errors(rows: Sequence[Row]) -> str:
 
 def error_cell(row: Row) -> str:
     """Ours ± its spread over seeds; the paper's and the ratio where it has one."""
-    ours = f"{row['ours']:.4f}" + (
-        f" ± {row['spread']:.4f}" if row["spread"] is not None else ""
-    )
+    spread = "" if row["spread"] is None else f" ± {row['spread']:.1g}"
+    ours = f"{row['ours']:.3g}{spread}"
     if row["paper"] is None:
         return ours
-    return f"{ours} / {row['paper']:.4f} (×{row['ratio']:.2f})"
+    return f"{ours} / {row['paper']:.3g} (×{row['ratio']:.2g})"
 
 
 def wide_trajectories(rows: Sequence[Row]) -> str:
