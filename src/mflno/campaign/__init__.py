@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mflno.campaign.campaign import Campaign
+    from mflno.campaign.dask_runner import Dask
     from mflno.campaign.history import FitRecord, History, RoundRecord, read_campaign
     from mflno.campaign.plan import Plan, amended, plan_of, read_plan
     from mflno.campaign.predictions import write_prediction
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from mflno.campaign.tables import read_told
 
 _HOMES = {
+    "Dask": "dask_runner",
     "amended": "plan",
     "write_prediction": "predictions",
     "read_told": "tables",
@@ -37,6 +39,7 @@ _HOMES = {
 }
 __all__ = [
     "Campaign",
+    "Dask",
     "Elsewhere",
     "FitRecord",
     "History",

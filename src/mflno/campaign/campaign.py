@@ -60,31 +60,13 @@ class Campaign:
         self.path = Path(path)
         made = problem if isinstance(problem, Problem) else None
         words = source_of(made) if made else problem
-        self.plan = self._settled(replace(plan, problem=words) if plan and words else plan)
+        self.plan = settled(self.path, replace(plan, problem=words) if plan and words else plan)
         if made is None:
             if not self.plan.problem:
                 rule, remedy = "must be named or given", "pass the problem object again"
                 raise ArgumentError("Campaign.problem", rule, "nothing", remedy)
             made = load_problem(self.plan.problem, self.plan.folder)
         self.problem: Problem = made
-
-    def _settled(self, plan: Plan | None) -> Plan:
-        """The plan to follow: that of the directory, with what may change taken from ours."""
-        if not (self.path / JOURNAL).exists():
-            if plan is None:
-                rule, remedy = "is needed to begin", f"no campaign lies in {self.path} yet"
-                raise ArgumentError("Campaign.plan", rule, "nothing", remedy)
-            return plan
-        before = read_campaign(self.path).plan
-        if plan is None:
-            return before
-        unlike = before.different(plan)
-        if unlike:
-            name = unlike[0]
-            rule = f"{name} was {getattr(before, name)!r} when {self.path} began"
-            remedy = "give the same, or begin in another directory"
-            raise ArgumentError(f"Plan.{name}", rule, repr(getattr(plan, name)), remedy)
-        return plan
 
     @contextmanager
     def driver(self, runner: Runner, *, show: bool) -> Iterator[Driver]:
@@ -178,6 +160,11 @@ class Campaign:
             tell_failed(driver, run, reason)
 
     @property
+    def begun(self) -> bool:
+        """Whether the directory holds a campaign already."""
+        return (self.path / JOURNAL).exists()
+
+    @property
     def history(self) -> History:
         """Everything so far."""
         return read_campaign(self.path)
@@ -191,6 +178,25 @@ class Campaign:
             text = f"{self.path}: no fit yet: {state.known} runs are done"
             raise StoreError(text)
         return found
+
+
+def settled(path: Path, plan: Plan | None) -> Plan:
+    """The plan to follow: that of the directory, with what may change taken from ours."""
+    if not (path / JOURNAL).exists():
+        if plan is None:
+            rule, remedy = "is needed to begin", f"no campaign lies in {path} yet"
+            raise ArgumentError("Campaign.plan", rule, "nothing", remedy)
+        return plan
+    before = read_campaign(path).plan
+    if plan is None:
+        return before
+    unlike = before.different(plan)
+    if unlike:
+        name = unlike[0]
+        rule = f"{name} was {getattr(before, name)!r} when {path} began"
+        remedy = "give the same, or begin in another directory"
+        raise ArgumentError(f"Plan.{name}", rule, repr(getattr(plan, name)), remedy)
+    return plan
 
 
 def say(line: str) -> None:
