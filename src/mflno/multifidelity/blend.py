@@ -91,14 +91,20 @@ def blended(
     rows: Float[ndarray, "N D"],
     values: Float[ndarray, "N F"],
     prior: Prior | None = None,
+    drift: Float[ndarray, "D F"] | None = None,
 ) -> Blend:
     """A process of each covariance, weighed by its errors at values left out.
+
+    Covariances with slopes are tried with the drift too, where one is given.
 
     w ∝ (Σ_i |y_i - mean without i|²)^(-N/2), the likelihood of these errors were they normal
     and alike, at the θ of all values. Marginal likelihood, the usual weight, is slow to see
     that a process is too smooth; errors at values left out show it from seven values on.
     """
     processes = [process_through(kernel, rows, values, prior) for kernel in kernels]
+    if drift is not None:
+        sloped = [kernel for kernel in kernels if kernel.linear]
+        processes += [process_through(each, rows, values, prior, drift) for each in sloped]
     errors = [np.square(each.left_out()[0] - values).sum() for each in processes]
     logs = -0.5 * len(rows) * np.log(np.maximum(errors, 1e-300))
     weights = np.exp(logs - logs.max())
@@ -113,7 +119,8 @@ def best_of(
     rows: Float[ndarray, "N D"],
     values: Float[ndarray, "N F"],
     prior: Prior | None = None,
+    drift: Float[ndarray, "D F"] | None = None,
 ) -> GaussianProcess:
     """The process of the blend that weighs most."""
-    found = blended(kernels, rows, values, prior)
+    found = blended(kernels, rows, values, prior, drift)
     return found.processes[int(np.argmax(found.weights))]

@@ -154,7 +154,8 @@ class GaussianProcess:
         rows: Where values are known.
         factor: L, with K = L Lᵀ.
         weights: K⁻¹ Y.
-        whitened: Z = L⁻¹ Y / √N.
+        whitened: Z = L⁻¹ Y / √N, Y less the drift.
+        drift: Known slopes of the mean: rows @ drift is what the mean is without any values.
     """
 
     kernel: Kernel
@@ -163,10 +164,12 @@ class GaussianProcess:
     factor: Float[ndarray, "N N"] = field(repr=False)
     weights: Float[ndarray, "N F"] = field(repr=False)
     whitened: Float[ndarray, "N F"] = field(repr=False)
+    drift: Float[ndarray, "D F"] | None = field(default=None, repr=False)
 
     def mean(self, rows: Float[ndarray, "Q D"]) -> Float[ndarray, "Q F"]:
         """Expected values."""
-        return self.kernel(self.theta, rows, self.rows) @ self.weights
+        found = self.kernel(self.theta, rows, self.rows) @ self.weights
+        return found if self.drift is None else found + rows @ self.drift
 
     def variance(self, rows: Float[ndarray, "Q D"]) -> Float[ndarray, " Q"]:
         """Variance in units of C."""
@@ -211,6 +214,8 @@ class GaussianProcess:
         inverse = cho_solve((self.factor, True), np.eye(len(self.rows)))
         values = self.factor @ (self.whitened * np.sqrt(len(self.rows)))
         variance = 1.0 / np.diag(inverse)
+        if self.drift is not None:
+            values = values + self.rows @ self.drift
         off = self.weights * variance[:, None]
         return values - off, np.maximum(variance - self.kernel.nugget(self.theta), 0.0)
 
@@ -224,7 +229,8 @@ class GaussianProcess:
             "constant": kernel.constant,
             "linear": list(kernel.linear),
         }
-        return {f"{name}.{part}": getattr(self, part) for part in parts}, about
+        arrays = {f"{name}.{part}": getattr(self, part) for part in parts}
+        return arrays | ({} if self.drift is None else {f"{name}.drift": self.drift}), about
 
     @classmethod
     def from_arrays(
@@ -238,7 +244,8 @@ class GaussianProcess:
             tuple(about["linear"]),
         )
         parts = "theta", "rows", "factor", "weights", "whitened"
-        return cls(kernel, *(arrays[f"{name}.{part}"] for part in parts))
+        found = (arrays[f"{name}.{part}"] for part in parts)
+        return cls(kernel, *found, drift=arrays.get(f"{name}.drift"))
 
 
 def conditioned(
@@ -246,6 +253,7 @@ def conditioned(
     theta: Float[ndarray, " H"],
     rows: Float[ndarray, "N D"],
     values: Float[ndarray, "N F"],
+    drift: Float[ndarray, "D F"] | None = None,
 ) -> GaussianProcess:
     """The process that has these values at these rows.
 
@@ -254,6 +262,8 @@ def conditioned(
     """
     theta = np.array(theta, dtype=float)
     theta[-1] = max(theta[-1], np.log(least_nugget(kernel, theta, rows)))
+    if drift is not None:
+        values = values - rows @ drift
     for _ in range(8):
         matrix = kernel(theta, rows, rows) + kernel.nugget(theta) * np.eye(len(rows))
         try:
@@ -265,7 +275,8 @@ def conditioned(
         weights = solve_triangular(factor.T, whitened, lower=False)
         parts = rows, factor, weights, whitened / np.sqrt(len(rows))
         # A file keeps rows in order, and products of arrays laid out otherwise differ in bits.
-        return GaussianProcess(kernel, theta, *map(np.ascontiguousarray, parts))
+        kept = map(np.ascontiguousarray, parts)
+        return GaussianProcess(kernel, theta, *kept, drift=drift)
     rule, remedy = "must be rows that differ, with finite values", "drop repeated cases"
     raise ArgumentError("conditioned.rows", rule, f"{len(rows)} rows", remedy)
 
@@ -275,6 +286,9 @@ def process_through(
     rows: Float[ndarray, "N D"],
     values: Float[ndarray, "N F"],
     prior: Prior | None = None,
+    drift: Float[ndarray, "D F"] | None = None,
 ) -> GaussianProcess:
     """θ learnt and the process conditioned, in one."""
-    return conditioned(kernel, learned(kernel, rows, values, prior=prior), rows, values)
+    rest = values if drift is None else values - rows @ drift
+    theta = learned(kernel, rows, rest, prior=prior)
+    return conditioned(kernel, theta, rows, values, drift)

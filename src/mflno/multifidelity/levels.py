@@ -25,7 +25,7 @@ from mflno.multifidelity.blend import Blend, best_of, blended
 from mflno.multifidelity.gaussian_process import GaussianProcess, Prior, conditioned
 from mflno.multifidelity.kernel import Kernel
 from mflno.multifidelity.law import Data, Law, joined
-from mflno.multifidelity.query import Query
+from mflno.multifidelity.query import Query, interpolated
 from mflno.seeds import stream_seed
 from mflno.shapes import Float
 
@@ -43,6 +43,12 @@ class Coder:
 
     mean: Float[ndarray, " F"] = field(repr=False)
     basis: Float[ndarray, "F q"] = field(repr=False)
+    decoded: Float[ndarray, "q F"] = field(repr=False)
+
+    def on(self, grid: ndarray, finer: ndarray) -> Float[ndarray, "q G"]:
+        """The trajectory that each coefficient stands for, from its own grid on another."""
+        shaped = self.decoded.reshape(len(self.decoded), -1, len(grid))
+        return interpolated(grid, shaped, finer).reshape(len(shaped), -1)
 
     def __call__(self, values: Float[ndarray, "N O t"]) -> Float[ndarray, "N q"]:
         """The coefficients."""
@@ -57,7 +63,8 @@ class Coder:
         left = 1.0 - np.cumsum(sizes**2) / max(float(np.sum(sizes**2)), 1e-300)
         count = int(np.sum(left > ENERGY)) + 1
         size = max(float(sizes[0]) / np.sqrt(len(rows)), 1e-300)
-        return cls(mean, np.ascontiguousarray(vectors[:count].T) / size)
+        basis = np.ascontiguousarray(vectors[:count].T)
+        return cls(mean, basis / size, vectors[:count] * size)
 
 
 @dataclass(frozen=True)
@@ -171,6 +178,24 @@ class Below:
 
     links: tuple[Link, ...] = ()
     runs: tuple[tuple[ndarray, ndarray], ...] = ()
+    last: tuple[Coder, ndarray] | None = None
+
+    def drift(
+        self, rows: Float[ndarray, "N D"], grid: ndarray, values: Float[ndarray, "N F"],
+        coder: Coder | None = None,
+    ) -> Float[ndarray, "D F"] | None:  # fmt: skip
+        """Slopes ρ of this level on the trajectory of the level below, ρ by least squares."""
+        if self.last is None:
+            return None
+        below, coarse = self.last
+        shown = below.on(coarse, grid)
+        shown = shown if coder is None else shown @ coder.basis
+        base = rows[:, -len(shown) :] @ shown
+        base, rise = base - base.mean(0), values - values.mean(0)
+        share = float((base * rise).sum() / max(float(np.square(base).sum()), 1e-300))
+        return np.concatenate(
+            [np.zeros((rows.shape[1] - len(shown), shown.shape[1])), share * shown]
+        )
 
     def rows(self, cases: Float[ndarray, "Q P"]) -> Float[ndarray, "Q D"]:
         """Cases with the coefficients of the level below: its runs' own where there are any."""
@@ -184,9 +209,11 @@ class Below:
                 found[row] = known.get(case.tobytes(), found[row])
         return np.concatenate([cases, found], axis=1)
 
-    def above(self, link: Link, cases: ndarray, coded: ndarray) -> "Below":
-        """The same with one level more."""
-        return Below((*self.links, link), (*self.runs, (cases, coded)))
+    def above(
+        self, link: Link, run: tuple[ndarray, ndarray], last: tuple[Coder, ndarray]
+    ) -> "Below":
+        """The same with one level more: cases and coefficients of its runs, coder and grid."""
+        return Below((*self.links, link), (*self.runs, run), last)
 
 
 def learnt_below(data: Data, kernels: Kernels, prior: Prior) -> tuple[Below, list[Coder]]:
@@ -196,10 +223,10 @@ def learnt_below(data: Data, kernels: Kernels, prior: Prior) -> tuple[Below, lis
         coder = Coder.of(runs.values)
         cases, coded = data.query(runs.cases).scaled, coder(runs.values)
         rows = below.rows(cases)
-        process = best_of(
-            kernels(cases.shape[1], rows.shape[1] - cases.shape[1]), rows, coded, prior
-        )
-        below = below.above(Link(process), cases, coded)
+        tried = kernels(cases.shape[1], rows.shape[1] - cases.shape[1])
+        drift = below.drift(rows, runs.grid, coded, coder)
+        process = best_of(tried, rows, coded, prior, drift)
+        below = below.above(Link(process), (cases, coded), (coder, runs.grid))
         coders.append(coder)
     return below, coders
 
@@ -213,7 +240,8 @@ def fitted_top(
     mean = data.high.values.mean(0)
     values = (data.high.values - mean).reshape(len(rows), -1)
     tried = kernels(cases.shape[1], rows.shape[1] - cases.shape[1])
-    return LevelsPredictor(below.links, blended(tried, rows, values, prior), mean, seed)
+    drift = below.drift(rows, data.high.grid, values)
+    return LevelsPredictor(below.links, blended(tried, rows, values, prior, drift), mean, seed)
 
 
 def fitted_levels(data: Data, kernels: Kernels, prior: Prior, seed: int) -> LevelsPredictor:
@@ -236,10 +264,9 @@ def left_out_levels(data: Data, kernels: Kernels, prior: Prior, seed: int) -> La
         for link, coder, runs in zip(full.links, coders, data.lower, strict=True):
             kept = without_case(runs, case)
             cases, coded = data.query(kept.cases).scaled, coder(kept.values)
-            process = conditioned(
-                link.process.kernel, link.process.theta, below.rows(cases), coded
-            )
-            below = below.above(Link(process), cases, coded)
+            rows, old = below.rows(cases), link.process
+            process = conditioned(old.kernel, old.theta, rows, coded, old.drift)
+            below = below.above(Link(process), (cases, coded), (coder, runs.grid))
         left = fitted_top(data.without(index), below, kernels, prior, seed)
         laws.append(left.law(data.at_high(index)))
     return joined(laws)

@@ -14,12 +14,13 @@ class MFGP:
     """Autoregressive Gaussian processes on principal coefficients, any number of levels.
 
     ```
-    z_k(x) = R_k z_{k-1}(x) + δ_k(x),    R_k Gaussian with one prior deviation b,  δ_k ~ GP
+    u_k(x) = ρ_k u_{k-1}(x) + R_k z_{k-1}(x) + δ_k(x),    R_k Gaussian,  δ_k ~ GP
     ```
 
-    With R_k integrated out this is a process with a linear covariance in z_{k-1} beside that of
-    δ_k. A level that the one below does not help is also tried without it (R_k = 0); errors at
-    runs left out weigh the two.
+    u_k are trajectories, ρ_k a number found by least squares, z_k the coefficients of u_k. With
+    R_k integrated out this is a process with a linear covariance in z_{k-1} beside that of δ_k.
+    It is also tried without ρ_k u_{k-1}, and without the level below altogether; errors at runs
+    left out weigh the three.
     Reference: Kennedy, O'Hagan, Predicting the output from a complex computer code when fast
     approximations are available, 2000; with coefficients in place of a scalar.
 
