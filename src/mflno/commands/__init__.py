@@ -5,6 +5,7 @@ COMMANDS: dict[str, str] = {
     "bench": "speed, side by side with the published formulation",
     "compare": "every method on the same runs, judged by the same cases held out",
     "demo": "a whole campaign on a cheap problem, and its report",
+    "middle": "what a middle level is worth, at equal cost",
     "predict": "trajectories with bands, from a campaign or a surrogate's file",
     "problems": "describe problems, the built-in ones or your own, and check them",
     "reproduce": "the paper's tables and figures, beside the paper's own",
