@@ -25,6 +25,7 @@ SOURCES = Path(__file__).parent / "sources"
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 TOKEN = "MFLNO_TEST_TOKEN"
 TARGETS = "driver", "worker", "solver"
+PAUSE = "0.2"
 
 PROBLEM = """
 name = "ringing"
@@ -223,11 +224,13 @@ def killed_campaign(scene, dice, kills, longest):
 
 @pytest.fixture(scope="module")
 def untouched(zygote, tmp_path_factory):
-    scene = Scene(tmp_path_factory.mktemp("untouched") / "s", zygote, "0.05")
-    scene.start()
-    begin = time.monotonic()
-    assert zygote.ended(wait=True) == 0, scene.log.read_text()
-    seconds = time.monotonic() - begin
+    # The second one is timed: the first has filled the cache of the cheap level.
+    for name in ("first", "second"):
+        scene = Scene(tmp_path_factory.mktemp("untouched") / name, zygote, PAUSE)
+        begin = time.monotonic()
+        scene.start()
+        assert zygote.ended(wait=True) == 0, scene.log.read_text()
+        seconds = time.monotonic() - begin
     return scene.outcome(), seconds
 
 
@@ -235,14 +238,18 @@ def kill_until(total, untouched, zygote, tmp_path, seed):
     (picks, *answers), seconds = untouched
     dice, kills, campaigns, again = random.Random(seed), 0, 0, 0
     while kills < total:
-        scene = Scene(tmp_path / f"s{campaigns}", zygote, "0.05")
-        kills += killed_campaign(scene, dice, kills, longest=seconds)
+        scene = Scene(tmp_path / f"s{campaigns}", zygote, PAUSE)
+        kills += killed_campaign(scene, dice, kills, longest=0.8 * seconds)
         found, *others = scene.outcome()
         assert found == picks
         for one, other in zip(answers, others, strict=True):
             assert np.array_equal(one, other)
         again += scene.check_none_solved_twice()
         campaigns += 1
+        told = (
+            f"{kills} kills in {campaigns} campaigns of {seconds:.1f} s; {again} lost unsealed"
+        )
+        (tmp_path / "kills.txt").write_text(told)
     return kills, campaigns, again
 
 
@@ -254,7 +261,5 @@ def test_a_few_kills_change_nothing(untouched, zygote, tmp_path):
 
 @pytest.mark.slow
 def test_two_hundred_kills_change_nothing(untouched, zygote, tmp_path):
-    kills, campaigns, again = kill_until(200, untouched, zygote, tmp_path, seed=1)
-    told = f"{kills} kills in {campaigns} campaigns; {again} solved but not sealed"
-    (tmp_path / "kills.txt").write_text(told)
-    sys.stdout.write(told)
+    kills, _, _ = kill_until(200, untouched, zygote, tmp_path, seed=1)
+    assert kills >= 200

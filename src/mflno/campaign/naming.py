@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from types import ModuleType
 
 from mflno.problems import PROBLEMS, Problem
 
@@ -30,7 +29,7 @@ def source_of(problem: Problem) -> str:
     return ""
 
 
-def home_of(module: ModuleType | None) -> str:
+def home_of(module: object) -> str:
     """How another process names a module; a script by its file."""
     name = getattr(module, "__name__", "")
     if name == "__main__" or name.startswith("mflno_file_"):
