@@ -13,7 +13,7 @@ A run of level k is shown the coefficients of level k - 1 at its case if that wa
 and what the processes below say of it if not.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -31,6 +31,8 @@ from mflno.shapes import Float
 
 ENERGY = 1e-6
 """Share of a level's energy that its coefficients may leave out."""
+ROWS = 256
+"""Rows that are moved along principal directions at once."""
 
 
 Kernels = Callable[[int, int], list[Kernel]]
@@ -74,6 +76,17 @@ class Coded:
     mean: Float[ndarray, "Q q"]
     roots: tuple[Float[ndarray, "Q q"], ...] = ()
 
+    def moved(
+        self, cases: Float[ndarray, "Q P"], mean: Callable[[ndarray], ndarray]
+    ) -> Iterator[Float[ndarray, "Q F"]]:
+        """The mean of the level above with z moved along each root."""
+        # Many roots of few cases are answered at once: one product in place of many.
+        size = max(1, ROWS // max(len(cases), 1))
+        for first in range(0, len(self.roots), size):
+            roots = self.roots[first : first + size]
+            rows = [np.concatenate([cases, self.mean + root], axis=1) for root in roots]
+            yield from np.split(mean(np.concatenate(rows)), len(roots))
+
 
 @dataclass(frozen=True)
 class Link:
@@ -87,10 +100,7 @@ class Link:
         mean = self.process.mean(rows)
         deviation = np.sqrt(self.process.variance(rows))[:, None]
         own = np.linalg.qr(self.process.whitened, mode="r")
-        moved = [
-            self.process.mean(np.concatenate([cases, below.mean + root], axis=1)) - mean
-            for root in below.roots
-        ]
+        moved = (each - mean for each in below.moved(cases, self.process.mean))
         return Coded(mean, (*moved, *(deviation * row for row in own)))
 
     def drawn(self, center: ndarray, cases: ndarray, below: ndarray, seed: int) -> ndarray:
@@ -119,8 +129,7 @@ class LevelsPredictor:
         below = self.coded(cases)
         coded = below[-1]
         mean, variance = self.top.law(np.concatenate([cases, coded.mean], axis=1))
-        for root in coded.roots:
-            moved = self.top.mean(np.concatenate([cases, coded.mean + root], axis=1))
+        for moved in coded.moved(cases, self.top.mean):
             variance += np.square(moved - mean)
         middle = self.mean + mean.reshape(shape)
         drawn = None
