@@ -61,7 +61,7 @@ def test_runs_nobody_asked_for_are_taken_and_cost_nothing(tmp_path):
     assert [each.state for each in campaign.tell(have, measured(have))] == ["taken"] * 3
     assert [each.state for each in campaign.tell(have[:1], measured(have[:1]))] == ["known"]
     state = campaign.history.state
-    assert (state.known, state.spent) == (3, 0.0)
+    assert (state.known, state.spent) == (3, 0)
     campaign.run(show=False)
     assert campaign.history.state.known == 7
     assert len(campaign.history.fits[0].runs) == 3

@@ -56,7 +56,6 @@ def test_a_problems_own_file_is_a_plan_and_paths_start_there(tmp_path):
         ({"design": "latin"}, "Plan.design"),
         ({"choice": "best"}, "Plan.choice"),
         ({"choice": {"relative": True}}, "a table needs a name"),
-        ({"levels": "all"}, "Plan.levels"),
         ({"buget": 9}, "'buget'"),
         ({"problem": ""}, "Plan.problem"),
     ],

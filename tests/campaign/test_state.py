@@ -9,7 +9,7 @@ from mflno.campaign import Plan, State, advance, next_action, state_of
 from mflno.campaign.state import Choose, Fit, Stop, Submit, Wait
 
 PLAN = Plan("chain", budget=7, batch=2, start=3, folder="/")
-CREATED = {"event": "created", "costs": [0.1, 1.0]}
+CREATED = {"event": "created", "levels": 2}
 
 
 def chosen(state, count, level=1):
@@ -133,17 +133,6 @@ def test_runs_solved_elsewhere_are_waited_for_by_stopping():
     assert asked.spent == 3
     extra = advance(asked, {**told, "run": "0003", "case": [9.0]})
     assert (extra.spent, extra.known) == (3, 4)
-
-
-def test_money_is_counted_in_runs_of_the_highest_level():
-    state = state_of(
-        [
-            CREATED,
-            chosen(State(), 3),
-            chosen(state_of([CREATED, chosen(State(), 3)]), 5, level=0),
-        ]
-    )
-    assert state.spent == pytest.approx(3.5)
 
 
 def test_unknown_events_change_nothing():

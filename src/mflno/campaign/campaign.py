@@ -120,7 +120,7 @@ class Campaign:
         with self.driver(Elsewhere(), show=show) as driver:
             driver.recover()
             state = driver.state
-            left = int(self.plan.budget - state.spent + 1e-9)
+            left = self.plan.budget - state.spent
             if left < 1:
                 rule, remedy = "runs must be left", "raise the budget"
                 raise ArgumentError("ask", rule, f"{self.plan.budget} asked for", remedy)

@@ -24,7 +24,6 @@ WHOLE = {"budget": 1, "batch": 1, "start": 2, "draws": 2, "overlap": 0, "retries
 """Whole numbers, and the least that each may be."""
 ALLOWED = {
     "design": ("planned", "maximin", "sobol", "random"),
-    "levels": ("top", "cost"),
 }
 
 
@@ -44,8 +43,6 @@ class Plan:
         pool: Candidates: `auto`, `study`, `grid:20`, `sobol:1024`, or a `.csv` of cases.
         refine: Move each pick from the pool to a better case nearby, anywhere in the box.
         lower: Cases solved at each lower level, written as `pool` is.
-        levels: `top` buys runs of the highest level; `cost` buys runs of any level by gain
-            per cost.
         draws: Draws of the posterior that the choice sees.
         goal: Stop when the relative error expected over the box is below this.
         quantile: Share of the box that must be below the goal.
@@ -74,7 +71,6 @@ class Plan:
     pool: str = "auto"
     refine: bool = False
     lower: str = "auto"
-    levels: str = "top"
     draws: int = 64
     goal: float | None = None
     quantile: float = 0.95

@@ -98,7 +98,7 @@ def choice_made(
         pool=books.pool,
         known=known_cases(state),
         round=state.rounds,
-        remaining=int(books.plan.budget - state.spent + 1e-9),
+        remaining=books.plan.budget - state.spent,
         surrogate=surrogate,
         evidence=grouped(returned),
     )

@@ -65,7 +65,7 @@ def created_event(problem: Problem, plan: Plan) -> dict[str, Any]:
         "event": "created",
         "plan": plan.as_dict(),
         "problem": about(problem),
-        "costs": [float(level.cost) for level in problem.levels],
+        "levels": len(problem.levels),
         "versions": versions(),
     }
 

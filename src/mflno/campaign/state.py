@@ -66,7 +66,7 @@ class State:
     """Where a campaign stands.
 
     Attributes:
-        costs: What one run costs at each level.
+        top: Number of the highest level.
         runs: All runs by name, in the order they were chosen.
         fitted: Names of the runs that the present surrogate has learned from.
         fits: How many fits there were.
@@ -75,7 +75,7 @@ class State:
         stopped: Why the campaign stopped last; empty while it goes on.
     """
 
-    costs: tuple[float, ...] = (1.0,)
+    top: int = 0
     runs: Mapping[str, Run] = field(default_factory=dict)
     fitted: tuple[str, ...] = ()
     fits: int = 0
@@ -93,15 +93,9 @@ class State:
         return tuple(sorted(run.name for run in self.named("done")))
 
     @property
-    def top(self) -> int:
-        """Number of the highest level."""
-        return len(self.costs) - 1
-
-    @property
-    def spent(self) -> float:
-        """Runs asked for so far, in runs of the highest level; those only told are free."""
-        asked = (run.level for run in self.runs.values() if run.round >= 0)
-        return sum((self.costs[level] / self.costs[-1] for level in asked), start=0.0)
+    def spent(self) -> int:
+        """Runs asked for so far, failed ones among them; those that were only told are free."""
+        return sum(run.round >= 0 for run in self.runs.values())
 
     def name(self, place: int = 0) -> str:
         """A name that no run has yet, so many places behind the last one."""
@@ -168,23 +162,22 @@ def next_action(state: State, plan: Plan, slots: int = 1) -> Action:
 
 def next_step(state: State, plan: Plan, pending: int) -> Choose | Fit | None:
     """What to choose or fit now that few enough runs are pending; nothing at the end."""
-    left = plan.budget - state.spent + 1e-9
-    least = 1.0 if plan.levels == "top" else state.costs[0] / state.costs[-1]
+    left = plan.budget - state.spent
     short = plan.start - state.known - pending
-    if short > 0 and left >= 1:
-        return Choose(min(short, int(left)), design=True)
-    if state.known < LEAST or (left < least and state.named("working")):
+    if short > 0 and left > 0:
+        return Choose(min(short, left), design=True)
+    if state.known < LEAST or (left <= 0 and state.named("working")):
         return None
     if state.fitted != state.done:
         return Fit()
-    more = left >= least and not state.met
-    return Choose(min(plan.batch, max(1, int(left))), design=False) if more else None
+    more = left > 0 and not state.met
+    return Choose(min(plan.batch, left), design=False) if more else None
 
 
 def verdict(state: State, plan: Plan) -> str:
     """Why nothing is left to do."""
     if state.known < LEAST:
-        return f"{state.known} of {state.spent:g} runs succeeded: too few to learn from"
+        return f"{state.known} of {state.spent} runs succeeded: too few to learn from"
     return "the goal is met" if state.met else f"the budget of {plan.budget} runs is spent"
 
 
@@ -198,17 +191,17 @@ def state_of(events: Iterable[Event]) -> State:
     """The state after all these events.
 
     Example:
-        >>> events = [{"event": "created", "costs": [0.1, 1.0]}]
+        >>> events = [{"event": "created", "levels": 2}]
         >>> picks = [{"run": "0000", "case": [1.0], "level": 1}]
         >>> state_of([*events, {"event": "chosen", "picks": picks}]).spent
-        1.0
+        1
     """
     return reduce(advance, events, State())
 
 
 def created(state: State, event: Event) -> State:
     """The campaign begins."""
-    return replace(state, costs=tuple(event["costs"]))
+    return replace(state, top=event["levels"] - 1)
 
 
 def chosen(state: State, event: Event) -> State:

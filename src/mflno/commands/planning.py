@@ -12,7 +12,7 @@ from mflno.errors import ArgumentError
 
 NUMBERS = {"budget": int, "batch": int, "jobs": int, "seed": int, "overlap": int,
            "retries": int, "draws": int, "goal": float, "time-limit": float}  # fmt: skip
-WORDS = "method", "choice", "pool", "lower", "runner", "levels"
+WORDS = "method", "choice", "pool", "lower", "runner"
 HELP = {
     "budget": "runs of the highest level in all (default 9)",
     "batch": "runs a round (default 2)",
@@ -28,7 +28,6 @@ HELP = {
     "pool": "candidates: study, grid:20, sobol:1024 or a .csv file",
     "lower": "cases solved at each lower level, written like --pool",
     "runner": "where runs are solved: local (default), dask, ask",
-    "levels": "top, or cost to buy runs of any level by gain per cost",
 }
 
 

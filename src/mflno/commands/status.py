@@ -93,7 +93,7 @@ def text_of(told: dict[str, Any]) -> str:
     lines = [f"{head} ({told['reason']})" if told["reason"] else head]
     lines.append(
         f"{told['done']} runs done, {told['failed']} failed, "
-        f"{told['spent']:g} of {told['budget']} spent"
+        f"{told['spent']} of {told['budget']} spent"
     )
     error = told["expected_error"]
     if error:
