@@ -83,3 +83,10 @@ def test_splines_sum_to_one_everywhere():
 def test_four_parameters_have_no_grid():
     with pytest.raises(ArgumentError, match="must be 1 to 3"):
         exported(wavy, 4)
+
+
+def test_a_spread_below_what_can_be_seen_does_not_refine_for_ever():
+    sure = lambda cases: (wavy(cases)[0], 1e-9 * wavy(cases)[1])
+    found, usual = exported(sure, 2), exported(wavy, 2)
+    assert told(found).enough
+    assert len(found.mean.shapes) <= len(usual.mean.shapes) + 20

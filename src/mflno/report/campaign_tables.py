@@ -196,14 +196,39 @@ def use_items(history: History) -> list[Block]:
 
 
 def diagnostics_items(surrogate: Surrogate | None) -> list[Block]:
-    """What the sampler or the fit reports of itself, where it does."""
-    told = getattr(surrogate.predictor, "diagnostics", None) if surrogate else None
-    record = told() if callable(told) else told
-    if not isinstance(record, Mapping) or not record:
-        return []
-    numbers = {k: shown(v) if isinstance(v, float) else v for k, v in record.items()}
+    """What a fit tells of itself, where it does: the methods tried, the draws of a network."""
+    predictor = surrogate.predictor if surrogate else None
+    found = []
+    story = getattr(predictor, "story", None)
+    if isinstance(story, Mapping):
+        what = {"text": "why not", "class": "left"}
+        rows = [story_row(name, told) for name, told in story.items()]
+        columns = ["method", "error of runs left out", "weight", what]
+        note = text(
+            "Each method was tried on the runs, one left out at a time; weights say how."
+        )
+        found.append(fold("Methods tried", [note, table("Methods tried", columns, rows)]))
+    stages = getattr(predictor, "stages", ())
+    if stages:
+        rows = [
+            [f"network {place + 1}", str(len(stage.loss)), shown(float(stage.loss.min())),
+             shown(float(np.median(stage.loss))), shown(float(stage.loss.max()))]
+            for place, stage in enumerate(stages)
+        ]  # fmt: skip
+        columns = ["network", "draws", "lowest loss", "median", "highest"]
+        found.append(fold("Draws of the networks", [table("Draws", columns, rows)]))
+    return found
+
+
+def story_row(name: str, told: Mapping[str, Any]) -> list[Any]:
+    """One method that was tried."""
+    if "refused" in told:
+        return [name, "–", "–", {"text": str(told["refused"]), "class": "wrap"}]
     return [
-        fold("Sampler diagnostics", [table("Diagnostics", ["figure", "value"], pairs(numbers))])
+        name,
+        percent(told["error"]),
+        percent(told["weight"]),
+        {"text": "", "class": "wrap"},
     ]
 
 

@@ -65,7 +65,8 @@ class ExportError:
     @property
     def enough(self) -> bool:
         """Whether nobody would see the difference on a page."""
-        return self.relative <= 1e-3 and self.in_spread <= 0.05 and self.spread <= 0.05
+        mean = self.relative <= 1e-3 and (self.in_spread <= 0.05 or self.relative <= 1e-5)
+        return mean and self.spread <= 0.05
 
 
 @dataclass(frozen=True)
@@ -164,12 +165,13 @@ def fitted(mean: ndarray, spread: ndarray, *, size: int, power: int) -> Export:
     axes = round(np.log(len(mean)) / np.log(size))
     line = np.round(np.linspace(-1.0, 1.0, size), 12)
     knots = make_interp_spline(line, np.zeros(size), k=3).t
-    tolerance = 0.02 * float(np.sqrt(np.mean(spread**2)))
-    floor = 2e-4 * float(np.sqrt(np.mean(mean**2)))
+    whole = float(np.sqrt(np.mean(mean**2)))
+    # Finer than 2e-6 is below what single precision and a picture can show.
+    tolerance = max(min(0.02 * float(np.sqrt(np.mean(spread**2))), 2e-4 * whole), 2e-6 * whole)
     flat = spread.reshape(len(spread), -1) ** power
     return Export(
         knots=(knots,) * axes,
-        mean=factored(mean.reshape(len(mean), -1), line, min(tolerance, floor)),
+        mean=factored(mean.reshape(len(mean), -1), line, tolerance),
         spread=factored(flat, line, 3e-3 * float(np.sqrt(np.mean(flat**2)))),
         power=power,
         shape=(mean.shape[1], mean.shape[2]),
