@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -71,7 +73,7 @@ def test_draws_are_functions_of_one_member_each_and_spread_as_the_law_says():
     assert law.draws is not None
     assert law.draws.shape == (400, 2, 1, 2048)
     alone = stack.law(found.query(np.array([[0.7, 7.0]])), draws=400).draws
-    assert np.allclose(law.draws[:, 1:], alone)
+    assert np.allclose(law.draws[:, 1:], np.asarray(alone))
     spread = np.sqrt(np.square(law.draws - law.mean).mean(0))
     ratio = np.sqrt(np.square(spread).mean() / np.square(law.std).mean())
     assert abs(ratio - 1) < 0.2
@@ -96,5 +98,6 @@ def test_nothing_that_suits_is_an_error_that_says_why():
         def fit(self, data, **_):
             raise ArgumentError("unfit.data", "must be round", "square", "round it")
 
+    methods: Any = {"unfit": Unfit()}
     with pytest.raises(ArgumentError, match="must be round"):
-        Auto({"unfit": Unfit()}).fit(data(3), seed=0, show=False)
+        Auto(methods).fit(data(3), seed=0, show=False)

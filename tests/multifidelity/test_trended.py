@@ -8,7 +8,7 @@ from mflno.multifidelity import Data, Query
 from mflno.multifidelity.moving_poles import MovingPoles, monomials
 from mflno.multifidelity.pole_search import Runs, searched
 from mflno.multifidelity.trended import Trended, TrendedPredictor
-from mflno.multifidelity.trends import Gain, Poles
+from mflno.multifidelity.trends import Gain, Poles, PoleTrend
 
 GRID = np.linspace(0.0, 20.0, 513)
 DRIVE = 1.7
@@ -130,4 +130,6 @@ def test_a_second_fit_takes_the_cheap_poles_of_the_first():
     method = Trended(Poles(1, 1))
     first = method.fit(found, seed=0, show=False)
     second = method.fit(data(5), seed=0, warm=first, show=False)
+    assert isinstance(first.trend, PoleTrend)
+    assert isinstance(second.trend, PoleTrend)
     assert second.trend.origin is first.trend.origin

@@ -1,4 +1,10 @@
-"""Auto: every quick method, weighed by its errors at runs left out; the default."""
+"""Auto and the MF-LNO whose poles move: quick methods, weighed by errors at runs left out.
+
+`Auto`, the default, tries every quick method of the room. `MovingMFLNO` keeps to operators: the
+cheap level's poles and residues are learnt first and then moved to the expensive runs (the two
+phases of the paper, with numbers that are functions of the case), beside a time-varying linear
+correction of the cheap solver; a process over the cases takes what they leave.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,6 +37,29 @@ def quick_methods() -> dict[str, Method]:
     return {**operators(), "pod-gp": PodGP(), "mf-gp": MFGP(), "nargp": NARGP()}
 
 
+def fitted(
+    methods: Mapping[str, Method],
+    data: Data,
+    *,
+    seed: int,
+    device: str,
+    warm: Predictor | None,
+    show: bool,
+) -> StackPredictor:
+    """Fit and judge each method, then weigh them."""
+    known = warm if isinstance(warm, StackPredictor) else None
+    members, unfit = tried(methods, data, seed=seed, device=device, warm=known, show=show)
+    return StackPredictor.of(members, unfit, data, seed)
+
+
+def kept(place: str, predictor: Predictor) -> Law:
+    """The answers at runs left out that a fit has already made."""
+    if isinstance(predictor, StackPredictor) and predictor.left is not None:
+        return predictor.left
+    rule, remedy = "must come from this method's fit", "fit again"
+    raise ArgumentError(f"{place}.left_out", rule, type(predictor).__name__, remedy)
+
+
 @dataclass(frozen=True)
 class Auto:
     """Tries methods on the runs there are, and says which count and why.
@@ -56,16 +85,42 @@ class Auto:
         warm: Predictor | None = None,
         show: bool = True,
     ) -> StackPredictor:
-        """Fit and judge each, then weigh them."""
-        known = warm if isinstance(warm, StackPredictor) else None
-        members, unfit = tried(
-            self.methods, data, seed=seed, device=device, warm=known, show=show
-        )
-        return StackPredictor.of(members, unfit, data, seed)
+        """All of them; the predictor's `story` tells error and weight of each."""
+        return fitted(self.methods, data, seed=seed, device=device, warm=warm, show=show)
 
     def left_out(self, data: Data, predictor: Predictor, *, seed: int) -> Law:
         """What the fit has already made."""
-        if isinstance(predictor, StackPredictor) and predictor.left is not None:
-            return predictor.left
-        rule, remedy = "must come from this method's fit", "fit again"
-        raise ArgumentError("Auto.left_out", rule, type(predictor).__name__, remedy)
+        return kept("Auto", predictor)
+
+
+@dataclass(frozen=True)
+class MovingMFLNO:
+    """The MF-LNO with poles and residues that move with the case; operators alone.
+
+    Args:
+        methods: The operators to try, by name.
+
+    Example:
+        >>> len(MovingMFLNO().methods)
+        6
+    """
+
+    name: ClassVar[str] = "mflno"
+
+    methods: Mapping[str, Method] = field(default_factory=operators)
+
+    def fit(
+        self,
+        data: Data,
+        *,
+        seed: int,
+        device: str = "cpu",
+        warm: Predictor | None = None,
+        show: bool = True,
+    ) -> StackPredictor:
+        """All of them; the predictor's `story` tells error and weight of each."""
+        return fitted(self.methods, data, seed=seed, device=device, warm=warm, show=show)
+
+    def left_out(self, data: Data, predictor: Predictor, *, seed: int) -> Law:
+        """What the fit has already made."""
+        return kept("MovingMFLNO", predictor)

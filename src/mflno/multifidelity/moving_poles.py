@@ -17,7 +17,7 @@ Every derivative by q has a closed form: ∂z/∂μ is one more convolution.
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -54,10 +54,11 @@ def unit_waves(
     step: float,
     *,
     slopes: bool = True,
-) -> tuple[Complex[ndarray, "N C M T"], Complex[ndarray, "N C M T"] | None]:
-    """The waves z = e^{μt} * f of every channel and mode, and ∂z/∂μ, of fifth order in the step.
+) -> tuple[Complex[ndarray, "N C M T"], Complex[ndarray, "N C M _"]]:
+    """Waves z = e^{μt} * f of every channel and mode, and ∂z/∂μ, of fifth order in the step.
 
     z_{j+1} = e^{μh} z_j + h Σ_s b_s(μh) f_{j+s}, solved for all j at once by FFT.
+    Without slopes the second array is empty.
     """
     points = signal.shape[-1]
     left, table = gauss()
@@ -79,7 +80,7 @@ def unit_waves(
     )
     wave = back(kernel * drive)
     if not slopes:
-        return wave, None
+        return wave, wave[..., :0]
     slope = step**2 * (left * inside) @ table.T
     moved = turn(np.einsum("nms,ncst->ncmt", slope, shifted))
     return wave, back(kernel * moved + turn(time * decay)[:, None] * drive)
@@ -166,7 +167,7 @@ class MovingPoles:
         wave, change = unit_waves(signal, poles, step)
         time = grid - grid[0]
         free = np.exp(poles[..., None] * time)
-        by_pole = np.einsum("nocm,ncmt->nmot", own.residue, change)
+        by_pole: Any = np.einsum("nocm,ncmt->nmot", own.residue, change)
         by_pole += own.start.transpose(0, 2, 1)[..., None] * (time * free)[:, :, None]
         each = np.eye(self.outputs)
         spread = lambda rows: np.einsum("oe,nrt->noret", each, rows).reshape(
@@ -174,8 +175,8 @@ class MovingPoles:
         )
         waves = wave.reshape(len(numbers), -1, len(grid))
         columns = [
-            -np.exp(own.decay)[:, :, None, None] * np.real(by_pole),
-            -np.imag(by_pole),
+            -np.exp(own.decay)[:, :, None, None] * by_pole.real,
+            -by_pole.imag,
             spread(waves.real),
             -spread(waves.imag),
             spread(signal),

@@ -8,7 +8,8 @@ from mflno.multifidelity.law import Method
 
 METHODS: dict[str, str] = {
     "auto": "auto:Auto",
-    "mflno": "mflno:MFLNO",
+    "mflno": "auto:MovingMFLNO",
+    "mflno-networks": "mflno:MFLNO",
     "mflno-paper": "mflno:MFLNO.paper",
     "lf-lno": "lf_lno:LFLNO",
     "hf-lno": "hf_lno:HFLNO",
@@ -32,7 +33,7 @@ PREDICTORS: dict[str, str] = {
 }
 """Kind of each predictor in a file, the module and the class that reads it."""
 
-DEFAULT = "pod-gp"
+DEFAULT = "auto"
 
 
 def method_named(name: str, **options: Any) -> Method:  # noqa: ANN401

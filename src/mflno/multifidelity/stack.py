@@ -145,7 +145,7 @@ class StackPredictor:
     """
 
     kind: ClassVar[str] = "stack"
-    worth: ClassVar[float] = 10.0
+    worth: ClassVar[float] = 3.0
 
     names: tuple[str, ...]
     predictors: tuple[Predictor, ...] = field(repr=False)

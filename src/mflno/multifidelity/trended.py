@@ -126,7 +126,7 @@ class TrendedPredictor:
     """
 
     kind: ClassVar[str] = "trended"
-    worth: ClassVar[float] = 10.0
+    worth: ClassVar[float] = 3.0
 
     trend: Trend
     blend: Blend
