@@ -49,6 +49,7 @@ def test_adjoint_is_the_transpose_at_late_times(channels, block_bytes, monkeypat
     with torch.no_grad():
         none = torch.zeros_like(signal[..., :4])
         found = convolution_adjoint(toward, signal, none, kernel)
+    assert found.signal is not None
     assert torch.allclose(found.signal, truth[0])
     assert torch.allclose(found.kernel, truth[1])
 

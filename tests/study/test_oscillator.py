@@ -60,7 +60,7 @@ def test_the_command_tells_every_seed(capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("varied", "bound"), [(False, 1e-3), (True, 1e-2)])
-def test_five_seeds_learn_and_keep_their_error_on_finer_grids(varied, bound):
+def test_five_seeds_learn_and_do_no_worse_on_finer_grids(varied, bound):
     nets = trained(5, recipe_for(varied=varied, steps=2000), varied=varied)
     for seed, net in enumerate(nets):
         assert count_parameters(net) <= 806
@@ -69,4 +69,4 @@ def test_five_seeds_learn_and_keep_their_error_on_finer_grids(varied, bound):
             for points in (256, 512, 1024, 2048)
         ]
         assert errors[0] <= bound, (seed, errors)
-        assert max(abs(e / errors[0] - 1) for e in errors) < 0.02, (seed, errors)
+        assert max(errors) < 1.02 * errors[0], (seed, errors)

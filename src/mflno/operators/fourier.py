@@ -102,9 +102,9 @@ def convolution(
 
 
 class Adjoint(NamedTuple):
-    """Gradients of a convolution."""
+    """Gradients of a convolution; by the signal where it was wanted."""
 
-    signal: Float[Tensor, "*#K I N T"]
+    signal: Float[Tensor, "*K I N T"] | None
     kernel: Float[Tensor, "*K O I T"]
 
 
