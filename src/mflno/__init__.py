@@ -8,7 +8,16 @@ if TYPE_CHECKING:
     from mflno.data import Level, Parameter, Trajectories
     from mflno.errors import ArgumentError, MflnoError, MissingExtra, SolveFailed, StoreError
     from mflno.exchange import read_trajectories, write_trajectories
-    from mflno.multifidelity import METHODS, Prediction, Surrogate, fit, load
+    from mflno.multifidelity import (
+        METHODS,
+        MFLNO,
+        Auto,
+        MovingMFLNO,
+        Prediction,
+        Surrogate,
+        fit,
+        load,
+    )
     from mflno.sampling import sample
 
 __version__ = "0.1.0"
@@ -26,6 +35,9 @@ _HOMES = {
     "Parameter": "data",
     "Trajectories": "data",
     "METHODS": "multifidelity",
+    "MFLNO": "multifidelity",
+    "Auto": "multifidelity",
+    "MovingMFLNO": "multifidelity",
     "Prediction": "multifidelity",
     "Surrogate": "multifidelity",
     "fit": "multifidelity",
@@ -36,11 +48,14 @@ _HOMES = {
 }
 __all__ = [
     "METHODS",
+    "MFLNO",
     "ArgumentError",
+    "Auto",
     "Campaign",
     "Level",
     "MflnoError",
     "MissingExtra",
+    "MovingMFLNO",
     "Parameter",
     "Plan",
     "Prediction",

@@ -11,6 +11,7 @@ from mflno.multifidelity.query import Query
 from mflno.multifidelity.surrogate import Surrogate, fit
 
 if TYPE_CHECKING:
+    from mflno.multifidelity.auto import Auto, MovingMFLNO
     from mflno.multifidelity.deeponets import MFDeepONet, ResidualDeepONet
     from mflno.multifidelity.forms import LNO, Mixture
     from mflno.multifidelity.gauss_newton import GaussNewton
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
     from mflno.multifidelity.mflno import MFLNO
     from mflno.multifidelity.nargp import NARGP
     from mflno.multifidelity.pod_gp import PodGP
+    from mflno.multifidelity.trended import Trended
+    from mflno.multifidelity.trends import Gain, Poles
 
 _HOMES = {
+    "Auto": "auto",
+    "Gain": "trends",
     "GaussNewton": "gauss_newton",
     "HFLNO": "hf_lno",
     "LFLNO": "lf_lno",
@@ -32,9 +37,12 @@ _HOMES = {
     "MFGP": "mf_gp",
     "MFLNO": "mflno",
     "Mixture": "forms",
+    "MovingMFLNO": "auto",
     "NARGP": "nargp",
     "PodGP": "pod_gp",
+    "Poles": "trends",
     "ResidualDeepONet": "deeponets",
+    "Trended": "trended",
 }
 
 __all__ = [
@@ -46,9 +54,11 @@ __all__ = [
     "MFLNO",
     "NARGP",
     "PREDICTORS",
+    "Auto",
     "Bands",
     "Data",
     "ExpectedError",
+    "Gain",
     "GaussNewton",
     "Law",
     "LeavesOut",
@@ -57,12 +67,15 @@ __all__ = [
     "MFDeepONet",
     "Method",
     "Mixture",
+    "MovingMFLNO",
     "PodGP",
+    "Poles",
     "Prediction",
     "Predictor",
     "Query",
     "ResidualDeepONet",
     "Surrogate",
+    "Trended",
     "fit",
     "left_out_law",
     "load",

@@ -79,7 +79,7 @@ class MFLNO:
         (3, (2,))
     """
 
-    name: ClassVar[str] = "mflno"
+    name: ClassVar[str] = "mflno-networks"
     low: Form = field(default_factory=lambda: LNO(width=6, modes=4, hidden=(32,)))
     low_inference: Inference = field(default_factory=lambda: second_order(45, 160))
     low_members: int = 1

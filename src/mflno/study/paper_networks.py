@@ -44,7 +44,7 @@ class ManyFits(Protocol):
 
 METHODS: dict[str, Callable[[str], ManyFits]] = {
     "mflno-paper": MFLNO.paper,
-    "mflno": lambda problem: MFLNO(),
+    "mflno-networks": lambda problem: MFLNO(),
     "lf-lno": lambda problem: LFLNO(MFLNO.paper(problem)),
     "hf-lno": lambda problem: HFLNO(),
     "mf-deeponet": lambda problem: MFDeepONet(),
