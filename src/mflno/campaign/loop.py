@@ -7,6 +7,7 @@ from typing import Any
 
 from mflno.campaign.books import Books
 from mflno.campaign.history import LOCKS, RUNS
+from mflno.campaign.plan import Plan
 from mflno.campaign.rounds import choose_event, fit_event, last_surrogate, words_of
 from mflno.campaign.runners import Runner
 from mflno.campaign.state import (
@@ -14,6 +15,7 @@ from mflno.campaign.state import (
     Event,
     Fit,
     Run,
+    State,
     Stop,
     Submit,
     advance,
@@ -107,7 +109,8 @@ class Driver:
         words = {"run": run.name, "seconds": sealed.seconds, "cost": sealed.cost}
         if sealed.succeeded:
             self.record("returned", **words)
-            self.log(f"run {run.name} came back in {sealed.seconds:.3g} s{self.left()}")
+            ahead = outlook(self.state, self.books.plan, self.runner.slots)
+            self.log(f"run {run.name} came back in {sealed.seconds:.3g} s; {ahead}")
             return
         helps = SolveFailed(sealed.kind, sealed.detail).retryable
         again = helps and run.attempt < self.books.plan.retries
@@ -115,14 +118,6 @@ class Driver:
         self.record("failed", **words, **told, attempt=run.attempt, again=again)
         after = "trying again" if again else "given up"
         self.log(f"run {run.name} failed ({sealed.kind}: {sealed.detail}): {after}")
-
-    def left(self) -> str:
-        """How far the campaign is, and how long the solver will still be busy."""
-        runs = [run for run in self.state.named("done") if run.round >= 0 and run.seconds]
-        pace = sum(run.seconds for run in runs) / max(len(runs), 1)
-        open_runs = self.books.plan.budget - self.state.known
-        seconds = pace * max(open_runs, 0) / max(self.runner.slots, 1)
-        return f"; {self.state.known} of {self.books.plan.budget}, {seconds:.3g} s to solve"
 
     def fit(self) -> None:
         """Learn from all runs that are done."""
@@ -147,6 +142,14 @@ class Driver:
         for pick in told["picks"]:
             self.log(f"  run {pick['run']}: {words_of(names, pick['case'])}")
         return True
+
+
+def outlook(state: State, plan: Plan, slots: int) -> str:
+    """How far a campaign is, and how long its solver will still be busy."""
+    runs = [run for run in state.named("done") if run.round >= 0 and run.seconds]
+    pace = sum(run.seconds for run in runs) / max(len(runs), 1)
+    seconds = pace * max(plan.budget - state.known, 0) / max(slots, 1)
+    return f"{state.known} of {plan.budget}, about {seconds:.3g} s to solve"
 
 
 def job_of(books: Books, run: Run) -> Job:
