@@ -22,7 +22,7 @@ from mflno.study.contenders import Contender, shortened
 from mflno.study.lockstep import Answer, Course, cells, judged
 from mflno.study.material import START, Material, material, paper_tables, shown_cases
 from mflno.study.networks_table import network_rows
-from mflno.study.reproduce import Outcome
+from mflno.study.reproduce import Outcome, Scope, shares
 
 
 @dataclass(frozen=True)
@@ -285,3 +285,12 @@ def test_command_writes_results_resumes_and_reports(tmp_path, monkeypatch, capsy
 def test_a_choice_that_needs_bands_says_so(small, tmp_path):
     with pytest.raises(ArgumentError, match="needs calibrated bands"):
         list(cells(small, taking("auto"), COURSE, Shelf(tmp_path)))
+
+
+def test_work_is_shared_so_that_every_contender_is_computed_once(tmp_path):
+    whole = Scope(tmp_path)
+    parts = shares("beam", whole)
+    keys = [each.key for part in parts for each in part.contenders()]
+    assert sorted(keys) == sorted(each.key for each in whole.contenders())
+    # Whoever shares phase 1 shares a process.
+    assert {"mflno-active", "mflno-random", "lf-lno"} <= set(parts[0].only)

@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, help="how many (default 5; 1 with --quick)")
     parser.add_argument("--quick", action="store_true", help="a small version of everything")
     parser.add_argument("--out", default="reproduced", metavar="DIR", help="where results go")
-    parser.add_argument("--jobs", type=int, default=1, help="problems at once (default 1)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
     parser.add_argument(
         "--only", nargs="+", default=[], metavar="KEY", help="contenders to compute"

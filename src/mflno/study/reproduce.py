@@ -81,28 +81,40 @@ def compute(what: str, scope: Scope, *, jobs: int = 1) -> None:
     Args:
         what: A problem, `ablations`, or `all`.
         scope: How much, and where.
-        jobs: Problems at once, each in a process of its own.
+        jobs: Processes. The paper's contenders of a problem share one, since they share their
+            phase 1; each of ours has its own.
     """
-    tasks = [*NAMES, "ablations"] if what == "all" else [what]
-    for name in NAMES if what in ("all", "ablations") else tasks:
+    names = [*NAMES, "ablations"] if what == "all" else [what]
+    for name in NAMES if what in ("all", "ablations") else names:
         scope.material(name)
-    if jobs == 1 or len(tasks) == 1:
-        for task in tasks:
-            work(task, scope)
+    if jobs == 1:
+        for name in names:
+            work(name, scope)
         return
     # CUDA and threads of torch do not survive a fork.
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for done in [pool.submit(work, task, scope) for task in tasks]:
+        parts = [(name, part) for name in names for part in shares(name, scope)]
+        for done in [pool.submit(work, *each) for each in parts]:
             done.result()
+
+
+def shares(task: str, scope: Scope) -> list[Scope]:
+    """A task in parts that need nothing of each other."""
+    if task == "ablations":
+        return [scope]
+    everybody = scope.contenders()
+    together = tuple(each.key for each in everybody if not each.banded)
+    groups = [together, *((each.key,) for each in everybody if each.banded)]
+    return [replace(scope, only=keys) for keys in groups if keys]
 
 
 def work(task: str, scope: Scope) -> None:
     """One problem, or the appendix, with a line for each cell."""
     import torch
 
-    if scope.device == "cpu":
-        # Networks of this size are faster on one thread than on several.
-        torch.set_num_threads(1)
+    # Networks of this size are faster on one thread than on several; beside a GPU a few serve
+    # predictions, and leave room for other processes.
+    torch.set_num_threads(1 if scope.device == "cpu" else 4)
     begin = time.perf_counter()
     found = appendix(scope) if task == "ablations" else problem_cells(task, scope)
     for cell in found:
