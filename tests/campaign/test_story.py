@@ -161,6 +161,7 @@ def test_a_lost_journal_is_rebuilt_from_the_run_folders(reference, tmp_path):
     shutil.copytree(reference.path, tmp_path / "c")
     (tmp_path / "c" / JOURNAL).unlink()
     rebuilt = done(tmp_path / "c")
+    assert "submitted" not in {event["event"] for event in rebuilt.history.events}
     assert picks(rebuilt.history) == picks(reference.history)
     same_answers(rebuilt, reference)
 
