@@ -22,16 +22,17 @@ def test_choosing_among_ten_thousand_candidates_takes_seconds(name):
         flat = np.tanh(np.einsum("np,spt->snt", cases.astype(np.float32), waves[:, :, :8]))
         return np.repeat(flat, 256, axis=2)[:, :, None]
 
-    begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begin, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     posterior = Sketched(draws, np.random.default_rng(1))
     view = View(candidates, done=candidates[:9], posterior=posterior, remaining=9)
     picks = choice_named(name).choose(view, 8, np.random.default_rng(2))
-    seconds = time.perf_counter() - begin
+    seconds = time.process_time() - begin
     megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     assert len(set(picks.tolist())) == 8
     # The draws alone would be 4 GB at once.
     assert megabytes < 1000
-    assert seconds < 10 * 4, f"{seconds:.1f} s"
+    # Of processor time: the machine may be busy with other things.
+    assert seconds < 10 * 2, f"{seconds:.1f} s"
 
 
 def test_a_run_costs_the_campaign_little_beside_its_solver(tmp_path, monkeypatch):
@@ -45,9 +46,10 @@ def test_a_run_costs_the_campaign_little_beside_its_solver(tmp_path, monkeypatch
         slots = 1
 
         def submit(self, job):
-            moments.append(time.perf_counter())
+            moments.append(time.process_time())
             super().submit(job)
 
     campaign.run(runner=Timed(Chain()), show=False)
-    # Submit, solve (under a millisecond), seal, journal; the median, for the disk may stutter.
-    assert float(np.median(np.diff(moments))) < 0.05 * 4
+    # Submit, solve (under a millisecond), seal, journal; of processor time, for the rest is
+    # the disk's, which is asked to be sure ten times a run.
+    assert float(np.median(np.diff(moments))) < 0.05
