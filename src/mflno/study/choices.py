@@ -247,5 +247,5 @@ def paired(seeds: Mapping[int, Row], others: Mapping[int, Row], name: str) -> Ro
     for measure in ("mean", "max"):
         logs = [np.log(seeds[k][measure] / others[k][measure]) for k in both]
         told[f"{measure}/{name}"] = float(np.exp(np.mean(logs))) if logs else None
-        told[f"{measure} wins/{name}"] = sum(log < 0 for log in logs)
+        told[f"{measure} wins/{name}"] = int(sum(log < 0 for log in logs))
     return told
