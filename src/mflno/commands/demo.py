@@ -73,9 +73,9 @@ def summary(told: dict[str, Any]) -> str:
     return (
         f"{told['problem']}, {told['runs']} expensive runs, {told['method']}, "
         f"{told['seconds']:.0f} s\n"
-        f"relative error the surrogate expects: {expected['mean']:.3%} "
-        f"({expected['low']:.3%} to {expected['high']:.3%})\n"
-        f"found on {told['cases']} cases it has never seen: mean {told['mean_error']:.3%}, "
-        f"worst {told['worst_error']:.3%}; its 95 % bands hold {told['held_by_95_band']:.1%}\n"
+        f"relative error the surrogate expects: {expected['mean']:.2g} "
+        f"({expected['low']:.2g} to {expected['high']:.2g})\n"
+        f"found on {told['cases']} cases it has never seen: mean {told['mean_error']:.2g}, "
+        f"worst {told['worst_error']:.2g}; its 95 % bands hold {told['held_by_95_band']:.1%}\n"
         f"open {Path(told['page'])}"
     )
