@@ -22,7 +22,7 @@ def data(runs=5):
 
 
 def auto():
-    return Auto({"line": Line(), "pod-gp": PodGP()})
+    return Auto({"pod-gp": PodGP(), "line": Line()})
 
 
 def test_weights_are_the_likelihood_of_the_errors():
@@ -36,6 +36,12 @@ def test_the_better_method_is_chosen_without_a_look_at_any_test_case():
     fitted = auto().fit(data(), seed=0, show=False)
     assert fitted.names == ("line",)
     assert fitted.story["line"]["error"] < 1e-4 < fitted.story["pod-gp"]["error"]
+
+
+def test_nothing_more_is_tried_once_one_method_is_exact_enough():
+    exact_first = Auto({"line": Line(), "pod-gp": PodGP()})
+    fitted = exact_first.fit(data(), seed=0, show=False)
+    assert "not tried" in fitted.story["pod-gp"]["refused"]
 
 
 def test_a_mixture_spreads_by_its_members_and_between_them():

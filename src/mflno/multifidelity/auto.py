@@ -23,18 +23,18 @@ from mflno.multifidelity.trends import Gain, Poles
 def operators() -> dict[str, Method]:
     """Laplace operators with moving poles, and the time-varying gain, each with a process."""
     return {
+        "gain": Trended(Gain()),
         "moved poles, linear": Trended(Poles(2, 1)),
         "moved poles, quadratic": Trended(Poles(2, 2)),
         "moved poles, three": Trended(Poles(3, 1)),
         "own poles, linear": Trended(Poles(2, 1, (1e-4,), cheap=False)),
         "own poles, quadratic": Trended(Poles(2, 2, (1e-4,), cheap=False)),
-        "gain": Trended(Gain()),
     }
 
 
 def quick_methods() -> dict[str, Method]:
     """What `Auto` tries unless told otherwise."""
-    return {**operators(), "pod-gp": PodGP(), "mf-gp": MFGP(), "nargp": NARGP()}
+    return {"pod-gp": PodGP(), "mf-gp": MFGP(), "nargp": NARGP(), **operators()}
 
 
 def fitted(
@@ -68,7 +68,7 @@ class Auto:
         methods: Those to try, by name.
 
     Example:
-        >>> list(Auto().methods)[-3:]
+        >>> list(Auto().methods)[:3]
         ['pod-gp', 'mf-gp', 'nargp']
     """
 

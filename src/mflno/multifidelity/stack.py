@@ -23,6 +23,8 @@ from mflno.progress import progress
 from mflno.seeds import numpy_stream
 from mflno.shapes import Float
 
+ENOUGH = 1e-5
+"""Relative error at runs left out from which no further method is tried."""
 SMALLEST = 1e-3
 """Weights below it are not worth the time of another answer."""
 
@@ -52,11 +54,16 @@ def tried(
     warm: "StackPredictor | None" = None,
     show: bool = True,
 ) -> tuple[list[Member], dict[str, str]]:
-    """Those methods that suit the data, and why the others do not."""
-    members, unfit = [], {}
+    """Those methods that suit the data, and why the others do not; quick ones stand first."""
+    members: list[Member] = []
+    unfit: dict[str, str] = {}
     with progress("trying methods", len(methods), show=show) as bar:
         for name, method in methods.items():
             bar.note(name)
+            best = min(members, key=lambda each: each.score, default=None)
+            if best is not None and best.score < ENOUGH:
+                unfit[name] = f"not tried: {best.name} errs by {best.score:.1e} alone"
+                continue
             try:
                 members.append(member(name, method, data, seed=seed, device=device, warm=warm))
             except (ArgumentError, np.linalg.LinAlgError) as error:
