@@ -24,7 +24,9 @@ pytestmark = [
 ]
 SLOW = """
 import time
+from typing import Any
 from pathlib import Path
+from typing import Any
 import numpy as np
 from mflno.problems import Chain
 
@@ -128,7 +130,7 @@ def test_a_worker_killed_before_its_result_was_gathered_is_not_paid_twice(slow):
 def standing(tmp_path):
     """A scheduler and a worker in processes of their own."""
     file = tmp_path / "scheduler.json"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     dask = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
     work = [sys.executable, "-m", "distributed.cli.dask_worker"]
     words = ["--scheduler-file", str(file), "--host", "127.0.0.1", "--port", "0"]

@@ -253,7 +253,7 @@ def kill_until(total, untouched, zygote, tmp_path, seed):
         found, *others = scene.outcome()
         assert found == picks
         for one, other in zip(answers, others, strict=True):
-            assert np.array_equal(one, other)
+            assert np.array_equal(np.asarray(one), np.asarray(other))
         again += scene.check_none_solved_twice()
         campaigns += 1
         told = f"{kills} kills in {campaigns} campaigns; {again} solved again, unsealed"

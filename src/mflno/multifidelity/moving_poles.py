@@ -17,7 +17,7 @@ Every derivative by q has a closed form: ∂z/∂μ is one more convolution.
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -167,13 +167,13 @@ class MovingPoles:
         wave, change = unit_waves(signal, poles, step)
         time = grid - grid[0]
         free = np.exp(poles[..., None] * time)
-        by_pole = cast(Any, np.einsum("nocm,ncmt->nmot", own.residue, change))
+        by_pole: Any = np.einsum("nocm,ncmt->nmot", own.residue, change)
         by_pole += own.start.transpose(0, 2, 1)[..., None] * (time * free)[:, :, None]
         each = np.eye(self.outputs)
         spread = lambda rows: np.einsum("oe,nrt->noret", each, rows).reshape(
             len(rows), -1, self.outputs, len(grid)
         )
-        waves = wave.reshape(len(numbers), -1, len(grid))
+        waves: Any = wave.reshape(len(numbers), -1, len(grid))
         columns = [
             -np.exp(own.decay)[:, :, None, None] * by_pole.real,
             -by_pole.imag,
