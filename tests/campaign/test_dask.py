@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,9 +25,7 @@ pytestmark = [
 ]
 SLOW = """
 import time
-from typing import Any
 from pathlib import Path
-from typing import Any
 import numpy as np
 from mflno.problems import Chain
 
