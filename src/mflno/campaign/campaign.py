@@ -138,7 +138,7 @@ class Campaign:
     def tell(
         self,
         cases: Sequence[Sequence[float]] | Float[ndarray, "N P"],
-        trajectories: Trajectories | Float[ndarray, "N O T"],
+        trajectories: Trajectories | Float[ndarray, "_ O T"],
         *,
         level: int = -1,
         show: bool = False,

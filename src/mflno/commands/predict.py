@@ -73,7 +73,7 @@ def case_of(words: Sequence[str] | None, parameters: Sequence[Parameter]) -> lis
     """One case from `name=value` words.
 
     Example:
-        >>> case_of(["b=2", "a=0.5"], [Parameter("a", 0, 1), Parameter("b", 0, 3)])
+        >>> case_of(["b=2", "a=0.5"], [Parameter("a", 0.0, 1.0), Parameter("b", 0.0, 3.0)])
         [0.5, 2.0]
     """
     names = [each.name for each in parameters]
