@@ -29,7 +29,7 @@ class Told(NamedTuple):
 def tell_runs(
     driver: Driver,
     cases: Float[ndarray, "N P"],
-    trajectories: Trajectories | Float[ndarray, "N O T"],
+    trajectories: Trajectories | Float[ndarray, "_ O T"],
     level: int,
 ) -> list[Told]:
     """Check everything, then take one run after the other."""
