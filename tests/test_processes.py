@@ -197,8 +197,10 @@ def test_what_a_run_leaves_behind_is_ended_with_it(tmp_path, last_words):
     assert_family_gone(tmp_path)
 
 
+# A shell that starts the tests in the background has SIGINT ignored in all they start.
 CALLER = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from pathlib import Path
 from mflno.processes import Command, start
 place = Path(sys.argv[1])
