@@ -310,7 +310,7 @@ def test_a_polite_run_may_say_goodbye(tmp_path):
     code = (
         "import signal, sys, time\n"
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(print('licence returned')))\n"
-        "print('ready', flush=True)\nwhile True: time.sleep(0.05)"
+        "sys.stdout.write('ready\\n')\nsys.stdout.flush()\nwhile True: time.sleep(0.05)"
     )
     running = start(command(tmp_path, code, grace=10.0))
     assert wait_until(lambda: "ready" in tail(tmp_path / "log.txt"))
