@@ -2,7 +2,7 @@
 
     ü + 2ζω u̇ + ω² u = f(t),    u = u̇ = 0 at t = 0
 
-    python -m mflno.study.oscillator [--varied] [--seeds 5] [--steps 2000] [--device cpu]
+    python -m mflno.study.oscillator [--varied] [--seeds 5] [--first 0] [--steps 2000]
 
 Each seed has 200 random cases to learn from and 100 held out, whose errors are told on the grid
 of the training and on finer ones. Forcings are random sums of sines, responses are known in
@@ -13,6 +13,7 @@ constant channel.
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -137,14 +138,14 @@ def started(cases: Cases, seed: int, recipe: Recipe) -> LaplaceOperator:
 
 
 def trained(
-    seeds: int, recipe: Recipe, *, varied: bool, device: str = "cpu"
+    seeds: Sequence[int], recipe: Recipe, *, varied: bool, device: str = "cpu"
 ) -> list[LaplaceOperator]:
     """A net a seed, each on `LEARNED` cases of its own; all of them step together."""
     drawn = [
         Cases.drawn(seed, count=LEARNED, points=recipe.points, varied=varied, held_out=False)
-        for seed in range(seeds)
+        for seed in seeds
     ]
-    nets = [started(cases, seed, recipe) for seed, cases in enumerate(drawn)]
+    nets = [started(cases, seed, recipe) for seed, cases in zip(seeds, drawn, strict=True)]
     layout, predict = Packing.of(nets[0]), chain_forward(nets[0])
     inputs, values = (
         torch.stack([getattr(cases, name) for cases in drawn]).to(device)
@@ -190,15 +191,17 @@ def main(words: list[str]) -> int:
     """Print a line a seed."""
     parser = argparse.ArgumentParser(prog="mflno.study.oscillator", description=__doc__)
     parser.add_argument("--varied", action="store_true", help="vary the damping by 20 %%")
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=5, help="how many (default 5)")
+    parser.add_argument("--first", type=int, default=0, help="the first of them (default 0)")
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--json", action="store_true", help="print JSON lines")
     asked = parser.parse_args(words)
     torch.set_num_threads(1)
     recipe = recipe_for(varied=asked.varied, steps=asked.steps)
-    nets = trained(asked.seeds, recipe, varied=asked.varied, device=asked.device)
-    for seed, net in enumerate(nets):
+    seeds = range(asked.first, asked.first + asked.seeds)
+    nets = trained(seeds, recipe, varied=asked.varied, device=asked.device)
+    for seed, net in zip(seeds, nets, strict=True):
         told: dict[str, int | float] = {"seed": seed, "parameters": count_parameters(net)}
         for points in (256, 512, 1024, 2048):
             told[f"{points} points"] = held_out_error(net, seed, points, varied=asked.varied)

@@ -91,7 +91,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--steps", type=int, default=2000)
     asked = parser.parse_args(words)
     torch.set_num_threads(1)
-    (operator,) = trained(1, recipe_for(varied=False, steps=asked.steps), varied=False)
+    (operator,) = trained([0], recipe_for(varied=False, steps=asked.steps), varied=False)
     draw(asked.file, operator)
     return 0
 
