@@ -5,7 +5,7 @@ buffer), K chains of a ladder, coldest first, J = K - 1 neighbouring pairs, I it
 A buffer of parameters has one row a chain, ladder after ladder: row `l * K + k`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -70,6 +70,13 @@ class Trace:
         """
         eta = self.step_size[:, None, :]
         return eta * self.gradient.square() / (2 * self.temperature)
+
+    def of_ladder(self, ladder: int) -> "Trace":
+        """One ladder's trace alone."""
+        rows = ("energy", "gradient", "healthy", "replica", "tentative", "swapped", "buffer")
+        return replace(
+            self, **{name: getattr(self, name)[:, ladder : ladder + 1] for name in rows}
+        )
 
     @classmethod
     def empty(cls, *, ladders: int, chains: int, parameters: int) -> "Trace":

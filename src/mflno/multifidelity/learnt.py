@@ -1,7 +1,7 @@
 """A trained network: form, channels, normalising numbers, and one row of parameters a draw."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +10,7 @@ import torch
 from numpy import ndarray
 from torch import Tensor
 
+from mflno.multifidelity.account import Account
 from mflno.multifidelity.channels import Channels
 from mflno.multifidelity.forms import Form, Site, form_about, form_from
 from mflno.multifidelity.normalising import Normalising
@@ -32,6 +33,7 @@ class Learnt:
         grid: Where it was trained.
         theta: One draw a row.
         loss: Of each draw on the training data.
+        account: What the sampler's run said of itself, where it was one.
     """
 
     form: Form
@@ -40,6 +42,7 @@ class Learnt:
     grid: Float[ndarray, " T"]
     theta: Float[ndarray, "S P"]
     loss: Float[ndarray, " S"]
+    account: Account | None = None
 
     @property
     def outputs(self) -> int:
@@ -52,10 +55,7 @@ class Learnt:
 
     def only(self, chosen: ndarray) -> "Learnt":
         """Some of the draws."""
-        return Learnt(
-            self.form, self.channels, self.normalising, self.grid,
-            self.theta[chosen], self.loss[chosen],
-        )  # fmt: skip
+        return replace(self, theta=self.theta[chosen], loss=self.loss[chosen])
 
     @cached_property
     def _forward(self) -> Any:  # noqa: ANN401
@@ -92,11 +92,13 @@ class Learnt:
         """Its numbers by name."""
         own = {"theta": self.theta, "loss": self.loss, "grid": self.grid}
         named = {f"{prefix}.{name}": value for name, value in own.items()}
-        return named | self.normalising.arrays(prefix)
+        kept = self.account.arrays(prefix) if self.account else {}
+        return named | self.normalising.arrays(prefix) | kept
 
     def about(self) -> dict[str, Any]:
         """The rest of it, as JSON."""
-        return {"form": form_about(self.form), "channels": self.channels.about()}
+        told = {"form": form_about(self.form), "channels": self.channels.about()}
+        return told | ({"findings": list(self.account.findings)} if self.account else {})
 
     @classmethod
     def from_arrays(
@@ -108,5 +110,6 @@ class Learnt:
             form=form_from(about["form"]),
             channels=Channels.from_about(about["channels"]),
             normalising=Normalising.from_arrays(arrays, prefix),
+            account=Account.from_arrays(arrays, about, prefix),
             **own,
         )

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from mflno.bayes import Captured, Draws, Eager, Inference
+from mflno.multifidelity.account import Account
 from mflno.multifidelity.forms import Form, Site
 from mflno.multifidelity.learnt import Learnt
 from mflno.multifidelity.lessons import Lesson
@@ -119,6 +120,7 @@ class Trainer:
         return Learnt(
             form=self.form, channels=lesson.channels, normalising=scale,
             grid=lesson.grid, theta=mine.theta.cpu().numpy(), loss=loss.cpu().numpy(),
+            account=Account.of(draws.trace, place),
         )  # fmt: skip
 
 

@@ -8,7 +8,9 @@ import numpy as np
 
 from mflno.campaign import History, Run
 from mflno.multifidelity import Surrogate
+from mflno.multifidelity.learnt import Learnt
 from mflno.report.blocks import (
+    COLOURS,
     Block,
     axis,
     chart,
@@ -208,16 +210,38 @@ def diagnostics_items(surrogate: Surrogate | None) -> list[Block]:
             "Each method was tried on the runs, one left out at a time; weights say how."
         )
         found.append(fold("Methods tried", [note, table("Methods tried", columns, rows)]))
-    stages = getattr(predictor, "stages", ())
-    if stages:
-        rows = [
-            [f"network {place + 1}", str(len(stage.loss)), shown(float(stage.loss.min())),
-             shown(float(np.median(stage.loss))), shown(float(stage.loss.max()))]
-            for place, stage in enumerate(stages)
-        ]  # fmt: skip
-        columns = ["network", "draws", "lowest loss", "median", "highest"]
-        found.append(fold("Draws of the networks", [table("Draws", columns, rows)]))
+    for place, stage in enumerate(getattr(predictor, "stages", ())):
+        found.append(network_fold(place + 1, stage))
     return found
+
+
+def network_fold(number: int, stage: Learnt) -> Block:
+    """The draws of one network, and what the sampler that made them says of its run."""
+    loss, account = stage.loss, stage.account
+    numbers = [len(loss), *(float(each) for each in (loss.min(), np.median(loss), loss.max()))]
+    columns = ["draws", "lowest loss", "median", "highest"]
+    items = [table("Draws", columns, [[shown(each, 4) for each in numbers]])]
+    if account is None:
+        return fold(f"Network {number}: its draws", items)
+    lines = [
+        series(f"chain {k}, τ = {shown(float(tau))}", account.step, account.energy[:, k],
+               colour=COLOURS[k % len(COLOURS)])
+        for k, tau in enumerate(account.temperature)
+    ]  # fmt: skip
+    x, y = axis("step"), axis("energy", log=True)
+    about = "Chain 0 is the coldest."
+    items.append(chart("Energy of each chain", x, y, lines, about=about))
+    if len(account.realised):
+        rows = [
+            [f"{j} and {j + 1}", percent(float(account.tentative[j])), percent(float(done))]
+            for j, done in enumerate(account.realised)
+        ]
+        columns = ["chains", "condition held", "swapped"]
+        items.append(table("Swaps, share of steps", columns, rows))
+        trips = ", ".join(str(each) for each in account.trips)
+        items.append(text(f"Round trips cold, hot, cold of each replica: {trips}."))
+    items += [text(f"{each[0].upper()}{each[1:]}.") for each in account.findings]
+    return fold(f"Network {number}: its draws and its sampler", items)
 
 
 def story_row(name: str, told: Mapping[str, Any]) -> list[Any]:

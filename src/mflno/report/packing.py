@@ -15,6 +15,7 @@ from mflno.report.blocks import Block, packed, percent
 from mflno.report.export import (
     MOST_AXES,
     Export,
+    ExportError,
     Factors,
     Predict,
     exported,
@@ -141,15 +142,21 @@ def packed_model(predict: Predict, axes: int, most: int) -> tuple[Block, str]:
     words = (
         f"This page holds its own small copy of the surrogate: {found.mean.weights.shape[0]} "
         f"nodes along each parameter. At {error.checks} cases between its nodes the copy is "
-        f"off by at most {percent(error.relative)} of the trajectory and "
-        f"{percent(error.in_spread)} of the typical σ; the width of its band by at most "
-        f"{percent(error.spread)} of that."
+        f"off by at most {percent(error.relative)} of the trajectory{in_band(error)}; the "
+        f"width of its band by at most {percent(error.spread)} of the typical σ."
     )
     if not error.enough:
         words += (
             " That is coarser than wanted: ask the surrogate itself for figures that count."
         )
     return splines_model(found), words
+
+
+def in_band(error: ExportError) -> str:
+    """The copy's error beside σ, as long as that is a share of it."""
+    if error.in_spread <= 1.0:
+        return f" and {percent(error.in_spread)} of the typical σ"
+    return ", more than the typical σ of so narrow a band"
 
 
 def splines_model(found: Export) -> Block:
