@@ -23,6 +23,7 @@ from mflno.study.lockstep import Answer, Course, cells, judged
 from mflno.study.material import START, Material, material, paper_tables, shown_cases
 from mflno.study.networks_table import network_rows
 from mflno.study.reproduce import Outcome, Scope, shares
+from mflno.study.results import write_about
 
 
 @dataclass(frozen=True)
@@ -294,3 +295,12 @@ def test_work_is_shared_so_that_every_contender_is_computed_once(tmp_path):
     assert sorted(keys) == sorted(each.key for each in whole.contenders())
     # Whoever shares phase 1 shares a process.
     assert {"mflno-active", "mflno-random", "lf-lno"} <= set(parts[0].only)
+
+
+def test_results_say_what_made_them_and_where(tmp_path):
+    scope = Scope(out=tmp_path, seeds=3)
+    cell = Cell({"kind": "exchange"}, {"seconds": 2.0, "machine": "an abacus"}, {})
+    told = json.loads(write_about("ablations", scope, [], [cell, cell]).read_text())
+    assert told["command"] == "mflno reproduce ablations --seeds 3"
+    assert told["machines"] == {"an abacus": ["exchange"]}
+    assert told["seconds"] == {"appendix": {"exchange": 4.0}}

@@ -46,12 +46,13 @@ def study_contents(folder: Path) -> Contents:
     blocks.append(section("Networks", [plain_table("Numbers of parameters", networks)]))
     quick = " A quick look: the methods were hardly trained." if about["quick"] else ""
     versions = ", ".join(f"{key} {value}" for key, value in about["versions"].items())
+    places = "; ".join(f"{k}: {', '.join(v)}" for k, v in about["machines"].items())
     return Contents(
         title="The paper, reproduced side by side",
         eyebrow=f"Study · {about['seeds']} seed{'' if about['seeds'] == 1 else 's'}",
         lede="Every method on the same runs and the same held-out cases, beside the figures "
         f"that the paper prints.{quick}",
-        footer=f"{about['command']} on {about['machine']}; {versions}.",
+        footer=f"{about['command']}; {places}; {versions}.",
         facts=study_facts(about, folder, names),
         blocks=blocks,
     )  # fmt: skip
@@ -75,7 +76,7 @@ def study_facts(about: Row, folder: Path, names: list[str]) -> list[Fact]:
         Fact("MF-LNO (Active) at or below the paper", f"{below} of {len(active)}", "cells"),
         Fact("Problems", str(len(names)), ", ".join(names)),
         Fact("Seeds", str(about["seeds"]), "the same starts for every method"),
-        Fact("Fitting time", f"{shown(seconds)} s", about["machine"]),
+        Fact("Fitting time", f"{shown(seconds)} s", "; ".join(about["machines"])),
     ]
 
 

@@ -24,7 +24,7 @@ from mflno.multifidelity.forms import LNO, Site
 from mflno.multifidelity.learnt import Learnt
 from mflno.operators import LaplaceOperator, Packing, Spectrum
 from mflno.seeds import torch_stream
-from mflno.study.cells import Cell, Row, Shelf, digits
+from mflno.study.cells import Cell, Row, Shelf, digits, machine
 from mflno.study.contenders import PaperMFLNO, shortened
 from mflno.study.material import Material, material
 
@@ -91,7 +91,7 @@ def known_ablations(shelf: Shelf, effort: Effort) -> list[Cell]:
 Made = Callable[[], tuple[Row, dict[str, ndarray]]]
 
 
-def found_or(shelf: Shelf, asked: Row, made: Made) -> Cell:
+def found_or(shelf: Shelf, asked: Row, made: Made, device: str = "cpu") -> Cell:
     """The cell on the shelf, or one that is made and kept now."""
     asked = {**asked, "mflno": mflno.__version__}
     cell = shelf.find(asked)
@@ -99,7 +99,8 @@ def found_or(shelf: Shelf, asked: Row, made: Made) -> Cell:
         return cell
     begin = time.perf_counter()
     found, arrays = made()
-    return shelf.keep(Cell(asked, {**found, "seconds": time.perf_counter() - begin}, arrays))
+    found |= {"seconds": time.perf_counter() - begin, "machine": machine(device)}
+    return shelf.keep(Cell(asked, found, arrays))
 
 
 def still(problem: str, effort: Effort) -> PaperMFLNO:
@@ -123,7 +124,7 @@ def learning_rates(data: Material, shelf: Shelf, effort: Effort) -> Iterator[Cel
     for rate in RATES[:: effort.thinned]:
         method = sampler_of(base, chains=1, step_size=(rate, rate))
         asked = question("learning-rate", data, method, effort) | {"rate": rate}
-        yield found_or(shelf, asked, lambda m=method: repeated(data, m, effort))
+        yield found_or(shelf, asked, lambda m=method: repeated(data, m, effort), effort.device)
 
 
 def chain_counts(data: Material, shelf: Shelf, effort: Effort) -> Iterator[Cell]:
@@ -135,7 +136,9 @@ def chain_counts(data: Material, shelf: Shelf, effort: Effort) -> Iterator[Cell]
             method = replace(sampler_of(base, chains=count), form=form)
             asked = question("chains", data, method, effort)
             asked |= {"chains": count, "relation": relation}
-            yield found_or(shelf, asked, lambda m=method: repeated(data, m, effort))
+            yield found_or(
+                shelf, asked, lambda m=method: repeated(data, m, effort), effort.device
+            )
 
 
 def question(kind: str, data: Material, method: PaperMFLNO, effort: Effort) -> Row:
@@ -179,7 +182,9 @@ def sensitivities(data: Material, shelf: Shelf, effort: Effort) -> Iterator[Cell
         method = sampler_of(base, **changes)
         words = question("sensitivity", data, method, effort)
         words |= {"setting": setting, "value": value}
-        yield found_or(shelf, words, lambda m=method: correlated(data, m, effort))
+        yield found_or(
+            shelf, words, lambda m=method: correlated(data, m, effort), effort.device
+        )
 
 
 def correlated(
@@ -225,7 +230,7 @@ def poles(data: Material, shelf: Shelf, effort: Effort) -> Cell:
                 found[name] = read_poles(operator)
         return {"poles": found, "waves": strongest(data)}, {}
 
-    return found_or(shelf, asked, made)
+    return found_or(shelf, asked, made, effort.device)
 
 
 def operators_of(stage: Learnt) -> dict[str, LaplaceOperator]:

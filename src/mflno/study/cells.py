@@ -7,6 +7,7 @@ where it was, and a changed setting never meets an old result.
 
 import hashlib
 import json
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,15 @@ class Shelf:
                 if found:
                     cells.append(found)
         return cells
+
+
+def machine(device: str) -> str:
+    """Where a cell is made, in words."""
+    import torch
+
+    if device.startswith("cuda"):
+        return torch.cuda.get_device_name(device)
+    return f"one core ({platform.machine()})"
 
 
 def address(asked: Mapping[str, Any]) -> str:

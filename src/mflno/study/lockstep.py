@@ -22,7 +22,7 @@ from mflno.errors import ArgumentError
 from mflno.multifidelity import Law, Method, Predictor, Surrogate
 from mflno.seeds import numpy_stream
 from mflno.shapes import Float
-from mflno.study.cells import Cell, Row, Shelf, digits
+from mflno.study.cells import Cell, Row, Shelf, digits, machine
 from mflno.study.contenders import Contender
 from mflno.study.material import START, Material
 
@@ -130,7 +130,7 @@ def design_cells(
             for answer, (_, seed, picks) in own
         ]
         arrays = drawn(own[0][0])
-        found = {"rows": rows, "seconds": seconds}
+        found = {"rows": rows, "seconds": seconds, "machine": machine(course.device)}
         yield shelf.keep(Cell(asked[budget], found, arrays))
 
 
@@ -167,7 +167,8 @@ def round_cell(
         rows.append({
             "seed": seed, "picks": own, "next": chosen, "evidence": told, **judged(answer),
         })  # fmt: skip
-    return Cell(asked, {"rows": rows, "seconds": seconds}, drawn(answers[0]))
+    found = {"rows": rows, "seconds": seconds, "machine": machine(course.device)}
+    return Cell(asked, found, drawn(answers[0]))
 
 
 def fitted(

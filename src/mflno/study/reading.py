@@ -55,11 +55,17 @@ def made_by(about: Row) -> str:
         else ""
     )
     return (
-        f"Made by `{about['command']}`: {about['seeds']} seeds, trained on {about['device']} "
-        f"({about['machine']}); {versions}. Fitting took {times}.\n\n"
+        f"Made by `{about['command']}`: {about['seeds']} seeds; {made_on(about)}; {versions}. "
+        f"Fitting took {times}.\n\n"
         "Each entry is ours ± its standard deviation over the seeds / the paper's figure "
         f"(their ratio). All methods of a seed begin with the same three runs.{quick}"
     )
+
+
+def made_on(about: Row) -> str:
+    """Which machine made which methods."""
+    parts = [f"{where}: {', '.join(labels)}" for where, labels in about["machines"].items()]
+    return "; ".join(parts)
 
 
 def problem_part(found: Outcome, out: Path) -> list[str]:

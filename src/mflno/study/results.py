@@ -2,7 +2,6 @@
 
 import json
 import platform
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,8 +34,8 @@ def write_results(what: str, scope: Scope, *, figures: bool = True) -> Results:
     rows = network_rows()
     text = tables.markdown(rows, list(rows[0]))
     written += tables.write_table(scope.out / "tables", "networks", rows, text)
-    about = write_about(scope, outcomes)
     appendix = appendix_cells(scope) if what in ("ablations", "all") else []
+    about = write_about(what, scope, outcomes, appendix)
     drawn, missing = drawings(scope, outcomes, appendix) if figures else ([], "")
     page = scope.out / "results.md"
     told = json.loads(about.read_text(encoding="utf-8"))
@@ -60,39 +59,32 @@ def problem_tables(scope: Scope, found: Outcome) -> list[Path]:
     return written
 
 
-def write_about(scope: Scope, outcomes: list[Outcome]) -> Path:
-    """What made these results: command, versions, machine, seconds of each contender."""
-    seconds = {
-        each.name: {
-            contender.label: round(
-                sum(
-                    cell.found["seconds"]
-                    for (key, _), cell in each.cells.items()
-                    if key == contender.key
-                ),
-                1,
-            )
-            for contender in each.contenders
-        }
-        for each in outcomes
-    }
+def command(what: str, scope: Scope) -> str:
+    """The line that computes all of this again."""
+    quick = " --quick" if scope.quick else ""
+    return f"mflno reproduce {what} --seeds {scope.seeds}{quick}"
+
+
+def write_about(what: str, scope: Scope, outcomes: list[Outcome], appendix: list[Cell]) -> Path:
+    """What made these results: command, versions, machines, seconds of each part."""
+    parts = [("appendix", cell.asked["kind"], cell) for cell in appendix]
+    for each in outcomes:
+        names = {contender.key: contender.label for contender in each.contenders}
+        parts += [(each.name, names[key], cell) for (key, _), cell in each.cells.items()]
+    seconds: dict[str, dict[str, float]] = {}
+    made: dict[str, list[str]] = {}
+    for group, label, cell in parts:
+        own = seconds.setdefault(group, {})
+        own[label] = round(own.get(label, 0.0) + cell.found["seconds"], 1)
+        labels = made.setdefault(cell.found.get("machine", "a machine not noted"), [])
+        labels += [label] if label not in labels else []
     told = {
-        "command": " ".join(["mflno", *sys.argv[1:]]), "seeds": scope.seeds,
-        "quick": scope.quick, "device": scope.device, "machine": machine(scope.device),
-        "versions": versions(), "seconds": seconds,
+        "command": command(what, scope), "seeds": scope.seeds,
+        "quick": scope.quick, "machines": made, "versions": versions(), "seconds": seconds,
     }  # fmt: skip
     path = scope.out / "about.json"
     write_text_atomic(path, json.dumps(told, indent=1) + "\n")
     return path
-
-
-def machine(device: str) -> str:
-    """The machine that writes the tables, in words."""
-    import torch
-
-    if device.startswith("cuda") and torch.cuda.is_available():
-        return torch.cuda.get_device_name(device)
-    return f"{platform.machine()}, {torch.get_num_threads()} threads"
 
 
 def versions() -> dict[str, str]:
