@@ -78,7 +78,7 @@ def draw_chains(figure: "Figure", cells: list[Cell]) -> None:
         if rows:
             label = f"{relation} correction alone"
             banded(panel, x, rows, color=colour, marker=marker, label=label)
-    panel.set(xlabel="chains N_C", ylabel="mean relative L² error, Lorenz")
+    panel.set(xlabel="number of chains", ylabel="mean relative L² error, Lorenz")
     repeats = cells[0].asked["repeats"]
     panel.set_title(
         f"{repeats} repeats, τ = 0; shaded: 95 % of the mean", loc="left", fontsize=9
