@@ -16,6 +16,15 @@ def test_pairs_are_the_complex_exponential():
     assert torch.allclose(found[..., 1, :, :], truth.imag)
 
 
+def test_single_precision_keeps_the_angle_of_many_turns():
+    real, imag = -torch.ones(1, dtype=torch.float64) / 300, torch.full((1,), 9.0).double()
+    times = torch.linspace(0, 300, 1000, dtype=torch.float64)
+    double = exponentials(real, imag, times)
+    single = exponentials(real, imag, times, torch.float32)
+    assert single.dtype == torch.float32
+    assert (single - double).abs().max() < 3e-7
+
+
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 def test_derivatives_in_every_mode():
     generator = torch.Generator().manual_seed(0)

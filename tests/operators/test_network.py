@@ -13,6 +13,7 @@ from mflno.operators import (
     Packing,
     Pointwise,
     Projection,
+    Residue,
     build_operator,
     chain_forward,
     identity,
@@ -73,6 +74,31 @@ def test_linear_operator_is_affine():
     one, other = net(inputs, grid) - zero, net(inputs.flip(0), grid) - zero
     both = net(2 * inputs + 3 * inputs.flip(0), grid) - zero
     assert torch.allclose(both, 2 * one + 3 * other, atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", ["causal", "start", "residue"])
+@pytest.mark.parametrize("hidden", [(2,), (4,), (2, 3), ()], ids=str)
+@pytest.mark.parametrize("activation", [identity, torch.sin])
+def test_maps_taken_into_the_kernel_change_nothing(rule, hidden, activation):
+    rules = {"causal": Causal(), "start": Causal(initial_state=True), "residue": Residue()}
+    sizes = Architecture(hidden=hidden, activation=activation, rule=rules[rule])
+    nets = [build_operator(2, 1, sizes, generator=seeded(k)).double() for k in range(2)]
+    inputs, grid = (value.double() for value in wave(points=64))
+    (block,), gradients = nets[0].blocks, []
+    plain = nets[0].lift(inputs.transpose(0, 1))
+    assert isinstance(block, LaplaceBlock)
+    plain = block.laplace(plain, grid) + block.bypass(plain)
+    plain = nets[0].projection(plain).transpose(0, 1)
+    whole = nets[0](inputs, grid)
+    assert torch.allclose(whole, plain, atol=1e-11)
+    for found in (whole, plain):
+        nets[0].zero_grad()
+        found.square().sum().backward()
+        parts = [p.grad.reshape(-1) for p in nets[0].parameters() if p.grad is not None]
+        gradients.append(torch.cat(parts))
+    assert torch.allclose(*gradients, rtol=1e-8, atol=1e-8)
+    together = chain_forward(nets[0])(Packing.of(nets[0]).pack(nets), inputs, grid)
+    assert torch.allclose(together[1], nets[1](inputs, grid), atol=1e-11)
 
 
 def test_first_layer_sees_no_future():

@@ -14,6 +14,7 @@ from mflno.study.oscillator import (
     recipe_for,
     relative_errors,
     responses,
+    squared_norms,
     trained,
 )
 
@@ -52,6 +53,24 @@ def test_relative_error_of_nothing_is_one():
     assert torch.allclose(relative_errors(torch.zeros_like(truth), truth), torch.ones(3))
 
 
+@pytest.mark.parametrize("points", [64, 128, 256])
+def test_norm_is_that_of_the_function_and_not_of_the_grid(points):
+    # A spike at the start and a wave: the integral of the square is known.
+    rate, turn, span = 2.0, 3.0, 20.0
+    time = torch.linspace(0.0, span, points, dtype=torch.float64)
+    values = torch.exp(-rate * time) * torch.sin(turn * time)
+    truth = (1 / rate - rate / (rate**2 + turn**2)) / 4
+    found = squared_norms(values) * span / (points - 1)
+    assert abs(found / truth - 1) < 0.2 * (64 / points) ** 4
+
+
+def test_norm_of_a_cubic_is_exact():
+    time = torch.arange(9, dtype=torch.float64)
+    values = time**3 - 10 * time
+    truth = 8**7 / 7 - 20 * 8**5 / 5 + 100 * 8**3 / 3
+    assert torch.allclose(squared_norms(values), torch.tensor(truth, dtype=torch.float64))
+
+
 def test_the_command_tells_every_seed(capsys):
     assert main(["--seeds", "2", "--steps", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -60,7 +79,9 @@ def test_the_command_tells_every_seed(capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("varied", "bound"), [(False, 1e-3), (True, 1e-2)])
-def test_five_seeds_learn_and_do_no_worse_on_finer_grids(varied, bound):
+def test_five_seeds_learn_and_finer_grids_change_their_errors_by_less_than_two_percent(
+    varied, bound
+):
     nets = trained(range(5), recipe_for(varied=varied, steps=2000), varied=varied)
     for seed, net in enumerate(nets):
         assert count_parameters(net) <= 806
@@ -69,4 +90,4 @@ def test_five_seeds_learn_and_do_no_worse_on_finer_grids(varied, bound):
             for points in (256, 512, 1024, 2048)
         ]
         assert errors[0] <= bound, (seed, errors)
-        assert max(errors) < 1.02 * errors[0], (seed, errors)
+        assert all(abs(e / errors[0] - 1) < 0.02 for e in errors), (seed, errors)

@@ -21,7 +21,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from mflno.operators.convolution import causal_convolution
+from mflno.operators.convolution import causal_convolution, mixed
 from mflno.operators.spectrum import Spectrum
 from mflno.shapes import Complex, Float
 
@@ -37,8 +37,14 @@ def residue_parts(
     With α the Fourier coefficients of the signal: λ_l = α_l K(iω_l), γ_n = β_n V(μ_n),
     V(μ) = Σ_l α_l / (μ - iω_l). Re() pairs every pole with its conjugate, so that half of the
     spectrum carries all.
+
+    A signal that ends elsewhere than it began would repeat with a jump, which no few
+    coefficients say. It is therefore split into a line ct and a rest that repeats; the line's
+    transform c/s² has its pole at 0, of order two: it adds c/μ² to V, and to the steady part
+    -cβ(1/μ² + t/μ), which is what does not repeat in it.
     """
-    poles, residues = torch.view_as_complex(poles), torch.view_as_complex(residues)
+    # Rows of packed parameters are apart by odd numbers, which complex views refuse.
+    poles, residues = (torch.view_as_complex(p.contiguous()) for p in (poles, residues))
     points = signal.shape[-1]
     frequency = (
         2j * pi * torch.fft.rfftfreq(points, device=poles.device, dtype=step.dtype) / step
@@ -48,9 +54,16 @@ def residue_parts(
     transfer = (residues[..., None] * nearness + residues.conj()[..., None] * mirrored).sum(
         -2
     ) / 2
-    spectrum = torch.fft.rfft(signal.to(step.dtype))
+    times = torch.arange(points, device=poles.device) * step
+    values = signal.to(step.dtype)
+    slope = (one_further(values) - values[..., 0]) / (points * step)
+    spectrum = torch.fft.rfft(values - slope[..., None] * times)
     product = torch.einsum("...inf,...iof->...onf", spectrum, transfer)
     steady = torch.fft.irfft(product, points)
+    inverse = 1.0 / poles
+    for size, power in ((residues * inverse**2, 1.0), (residues * inverse, times)):
+        along = torch.einsum("...in,...io->...on", slope, size.sum(-1).real)
+        steady = steady - along[..., None] * power
 
     half = torch.full_like(frequency.real, 1.0 / points)
     half[0] = 0.5 / points
@@ -60,11 +73,17 @@ def residue_parts(
         torch.einsum("...inf,...iokf->...inok", weighted, nearness)
         + torch.einsum("...inf,...iokf->...inok", weighted, mirrored).conj()
     )
+    at_poles = at_poles + slope[..., None, None] * inverse[..., None, :, :] ** 2
     gamma = at_poles * residues[..., None, :, :]
-    times = torch.arange(points, device=poles.device) * step
     wave = torch.exp(poles[..., None] * times)
     transient = torch.einsum("...inok,...iokt->...ont", gamma, wave).real
     return steady.to(signal.dtype), transient.to(signal.dtype)
+
+
+def one_further(values: Float[Tensor, "*m T"]) -> Float[Tensor, "*m"]:
+    """The value after the last one, by the quintic through the last six."""
+    weights = torch.tensor([-1.0, 6.0, -15.0, 20.0, -15.0, 6.0]).to(values)
+    return values[..., -6:] @ weights
 
 
 def published_response(
@@ -79,7 +98,9 @@ def published_response(
     residues' output channel with the poles' input channel: Σ_ak g_ak e^{μ_ack t} for channel c.
     """
     points = signal.shape[-1]
-    poles, residues = (torch.view_as_complex(p.to(torch.float32)) for p in (poles, residues))
+    poles, residues = (
+        torch.view_as_complex(p.to(torch.float32).contiguous()) for p in (poles, residues)
+    )
     step = step.to(torch.float32)
     spectrum = torch.fft.fft(signal.to(torch.float32))
     frequency = torch.fft.fftfreq(points, device=poles.device) / step * 2j * pi
@@ -90,15 +111,6 @@ def published_response(
     wave = torch.exp(poles[..., None] * times)
     transient = torch.einsum("...nak,...ackt->...cnt", summed, wave).real / points
     return (steady + transient).to(signal.dtype)
-
-
-def mixed(
-    signal: Float[Tensor, "*#K J N T"], mixing: Float[Tensor, "*K I J"] | None
-) -> Float[Tensor, "*K I N T"]:
-    """Σ_j mixing_ij signal_j, or the signal itself."""
-    if mixing is None:
-        return signal
-    return (mixing @ signal.flatten(-2)).unflatten(-1, signal.shape[-2:])
 
 
 @runtime_checkable
@@ -121,8 +133,9 @@ class Rule(Protocol):
         parameters: dict[str, Tensor],
         step: Tensor,
         mixing: Tensor | None = None,
+        merging: Tensor | None = None,
     ) -> Float[Tensor, "*K O N T"]:
-        """The response to the signal, or to `mixed(signal, mixing)`."""
+        """The response to `mixed(signal, mixing)`, itself `mixed` by `merging`."""
         ...
 
 
@@ -164,12 +177,13 @@ class Causal:
         parameters: dict[str, Tensor],
         step: Tensor,
         mixing: Tensor | None = None,
+        merging: Tensor | None = None,
     ) -> Float[Tensor, "*K O N T"]:
         """The causal convolution."""
         residues = parameters["residue"].double()
         initial = parameters.get("initial")
         return causal_convolution(
-            signal, self.poles(parameters), residues, step, initial, mixing
+            signal, self.poles(parameters), residues, step, initial, mixing, merging
         )
 
 
@@ -183,12 +197,13 @@ class Residue(Causal):
         parameters: dict[str, Tensor],
         step: Tensor,
         mixing: Tensor | None = None,
+        merging: Tensor | None = None,
     ) -> Float[Tensor, "*K O N T"]:
         """Steady part plus transient part."""
         residues = parameters["residue"].double()
         values = mixed(signal, mixing)
         steady, transient = residue_parts(values, self.poles(parameters), residues, step)
-        return steady + transient
+        return mixed(steady + transient, merging)
 
 
 @dataclass(frozen=True)
@@ -213,10 +228,12 @@ class Published:
         parameters: dict[str, Tensor],
         step: Tensor,
         mixing: Tensor | None = None,
+        merging: Tensor | None = None,
     ) -> Float[Tensor, "*K O N T"]:
         """The published formula."""
         values = mixed(signal, mixing)
-        return published_response(values, parameters["pole"], parameters["residue"], step)
+        found = published_response(values, parameters["pole"], parameters["residue"], step)
+        return mixed(found, merging)
 
 
 class LaplaceLayer(nn.Module):
@@ -272,7 +289,11 @@ class LaplaceLayer(nn.Module):
         signal: Float[Tensor, "*#K J N T"],
         grid: Float[Tensor, " T"],
         mixing: Float[Tensor, "*K I J"] | None = None,
-    ) -> Float[Tensor, "*K O N T"]:
-        """The response on the signal's own grid; `mixing` makes the inputs from the signal."""
+        merging: Float[Tensor, "*K A O"] | None = None,
+    ) -> Float[Tensor, "*K A N T"]:
+        """The response on the signal's own grid.
+
+        `mixing` makes the inputs from the signal, `merging` what goes out from the outputs.
+        """
         step = (grid[-1] - grid[0]).double() / (grid.shape[0] - 1)
-        return self.rule.respond(signal, self.parameters_by_name(), step, mixing)
+        return self.rule.respond(signal, self.parameters_by_name(), step, mixing, merging)

@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import pairwise
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from mflno.operators.checking import check_operator_input
+from mflno.operators.convolution import mixed
 from mflno.operators.laplace import Causal, LaplaceLayer, Rule
+from mflno.operators.response import combined
 from mflno.operators.spectrum import Spectrum
 from mflno.shapes import Float
 
@@ -20,18 +24,21 @@ def identity(value: Tensor) -> Tensor:
     return value
 
 
-def affine(
-    value: Float[Tensor, "*#K I N T"],
-    weight: Float[Tensor, "*K O I"],
-    bias: Float[Tensor, "*K O"],
-) -> Float[Tensor, "*K O N T"]:
-    """Weight times channels plus bias, at every case and time."""
-    if torch.compiler.is_compiling():
-        # Compilers fuse this with what surrounds it, and a library's product is never fused.
-        terms = weight[..., None, None] * value.unsqueeze(-4)
-        return terms.sum(-3) + bias[..., None, None]
-    mapped = weight @ value.flatten(-2) + bias[..., None]
-    return mapped.unflatten(-1, value.shape[-2:])
+class Affine(NamedTuple):
+    """Weight and bias of an affine map of the channels."""
+
+    weight: Float[Tensor, "*K O I"]
+    bias: Float[Tensor, "*K O"]
+
+    def at(self, value: Float[Tensor, "*#K I N T"]) -> Float[Tensor, "*K O N T"]:
+        """Weight times channels plus bias, at every case and time."""
+        return mixed(value, self.weight) + self.bias[..., None, None]
+
+    def after(self, other: "Affine") -> "Affine":
+        """This map of the other's answer, as one map."""
+        weight = combined(self.weight, other.weight)
+        bias = combined(self.weight, other.bias[..., None])[..., 0] + self.bias
+        return Affine(weight, bias)
 
 
 class Pointwise(nn.Module):
@@ -46,7 +53,11 @@ class Pointwise(nn.Module):
 
     def forward(self, value: Float[Tensor, "*#K I N T"]) -> Float[Tensor, "*K O N T"]:
         """Weight times channels plus bias."""
-        return affine(value, self.weight, self.bias)
+        return self.map().at(value)
+
+    def map(self) -> Affine:
+        """The map, as its two tensors."""
+        return Affine(self.weight, self.bias)
 
     def whole(self) -> Float[Tensor, "*K O J"]:
         """Weight and bias as one matrix, for signals that have a channel of ones at the end."""
@@ -67,19 +78,24 @@ class LaplaceBlock(nn.Module):
         value: Float[Tensor, "*#K J N T"],
         grid: Float[Tensor, " T"],
         lift: Pointwise | None = None,
+        onward: Affine | None = None,
     ) -> Float[Tensor, "*K O N T"]:
         """The block's answer on the same grid, to the value or to its lift.
 
         A lift commutes with the convolution: it acts on the kernel, and what is transformed
-        is the value itself, which chains share.
+        is the value itself, which chains share. So does a map that follows with no activation
+        between: `onward` is one, and what is transformed back is its answer.
         """
-        if lift is None:
-            return self.activation(self.laplace(value, grid) + self.bypass(value))
-        ones = torch.ones_like(value[..., :1, :, :])
-        whole, first = torch.cat([value, ones], dim=-3), lift.whole()
-        weight = self.bypass.weight @ first
-        passed = affine(whole, weight, self.bypass.bias)
-        return self.activation(self.laplace(whole, grid, first) + passed)
+        bypass, mixing = self.bypass.map(), None
+        merging = None if onward is None else onward.weight
+        if onward is not None:
+            bypass = onward.after(bypass)
+        if lift is not None:
+            mixing = lift.whole()
+            bypass = bypass._replace(weight=combined(bypass.weight, mixing))
+            value = torch.cat([value, torch.ones_like(value[..., :1, :, :])], dim=-3)
+        answer = self.laplace(value, grid, mixing, merging) + bypass.at(value)
+        return answer if onward is not None else self.activation(answer)
 
 
 class Projection(nn.Module):
@@ -89,9 +105,17 @@ class Projection(nn.Module):
         super().__init__()
         self.layers, self.activation = nn.ModuleList(layers), activation
 
-    def forward(self, value: Float[Tensor, "*#K I N T"]) -> Float[Tensor, "*K O N T"]:
-        """The outputs."""
-        for i, layer in enumerate(self.layers):
+    def opening(self) -> list[Affine]:
+        """The first layers that are one affine map, if it is one that adds no channel."""
+        count = len(self.layers) if self.activation is identity else 1
+        maps = [layer.map() for layer in self.layers[:count]]  # pyright: ignore
+        return maps if maps[-1].bias.shape[-1] <= maps[0].weight.shape[-1] else []
+
+    def forward(
+        self, value: Float[Tensor, "*#K I N T"], done: int = 0
+    ) -> Float[Tensor, "*K O N T"]:
+        """The outputs, from the value or from what its first layers have made of it."""
+        for i, layer in enumerate(self.layers[done:], done):
             value = layer(self.activation(value) if i else value)
         return value
 
@@ -127,11 +151,13 @@ class LaplaceOperator(nn.Module):
         """Output functions on the grid; `checked=False` trusts the caller's tensors."""
         if checked:
             check_operator_input("LaplaceOperator", inputs, grid, self.lift.weight)
-        first, *others = self.blocks
-        value = first(inputs.transpose(-3, -2), grid, self.lift)
-        for block in others:
-            value = block(value, grid)
-        return self.projection(value).transpose(-3, -2)
+        value, lift, last = inputs.transpose(-3, -2), self.lift, self.blocks[-1]
+        for block in self.blocks[:-1]:
+            value, lift = block(value, grid, lift), None
+        maps = self.projection.opening() if last.activation is identity else []
+        onward = reduce(lambda found, each: each.after(found), maps) if maps else None
+        value = last(value, grid, lift, onward)
+        return self.projection(value, len(maps)).transpose(-3, -2)
 
     def poles(self) -> list[Tensor]:
         """The poles μ of each Laplace layer."""

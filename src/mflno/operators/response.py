@@ -76,24 +76,41 @@ def plain_response(
     """The response, in operations that differentiate and compile by themselves."""
     begin = signal[..., :IMPULSES] + added_impulses(signal)
     late = convolution(torch.cat([begin, signal[..., IMPULSES:]], dim=-1), kernel)
-    return torch.cat([early_values(signal) @ start, late[..., EARLY:]], dim=-1)
+    return torch.cat([combined(early_values(signal), start), late[..., EARLY:]], dim=-1)
+
+
+def combined(
+    weight: Float[Tensor, "*#K a b"], value: Float[Tensor, "*#K b X"]
+) -> Float[Tensor, "*#K a X"]:
+    """Σ_b weight_ab value_b, for a few channels and a long axis."""
+    if torch.compiler.is_compiling():
+        # Compilers fuse this with what surrounds it, and a library's product is never fused.
+        return (weight[..., None] * value.unsqueeze(-3)).sum(-2)
+    return weight @ value
 
 
 def response(
     signal: Float[Tensor, "*#K I N T"],
     factors: Factors,
     mixing: Float[Tensor, "*K J I"] | None = None,
-) -> Float[Tensor, "*K O N T"]:
+    merging: Float[Tensor, "*K A O"] | None = None,
+) -> Float[Tensor, "*K A N T"]:
     """The response; in eager mode with a backward pass that keeps nothing but its inputs.
 
-    `mixing` makes the factors' channels from the signal's: it acts on the kernel, so that the
-    transforms of the signal are as many as it has channels, and are shared by all chains.
+    `mixing` makes the factors' channels from the signal's, `merging` what goes out from the
+    factors' outputs: both act on the kernel, so that only the signal's own channels and what
+    goes out are transformed, and chains share the transforms of the signal.
     """
     kernel = whole_kernel(*factors, signal.shape[-1])
     start = factors.early[..., EARLY:]
+    if merging is not None:
+        kernel, start = (
+            combined(merging, v.flatten(-2)).unflatten(-1, v.shape[-2:])
+            for v in (kernel, start)
+        )
     if mixing is not None:
         turned = mixing.mT.unsqueeze(-3)
-        kernel, start = turned @ kernel, turned @ start
+        kernel, start = combined(turned, kernel), combined(turned, start)
     start = start.unflatten(-1, (EARLY, EARLY)).flatten(-3, -2)
     aligned = _aligned(signal, kernel, start)
     if torch.compiler.is_compiling():

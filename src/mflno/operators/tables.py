@@ -17,7 +17,7 @@ class Tables(NamedTuple):
 
     Attributes:
         nodes: 1 - θ at the Gauss-Legendre nodes, in float64 always.
-        weights: From the exponentials at the nodes to b_s, in float64 always.
+        weights: From the exponentials at the nodes to b_s.
         early: From the moments Re Σ β b_s e^{zn} to the kernel and the map at the early times.
         impulses: From the first values to what is added to the first points.
     """
@@ -41,7 +41,7 @@ def _tables(dtype: torch.dtype, device: torch.device) -> Tables:
     def make() -> None:
         tensor = lambda array, kind: torch.from_numpy(array).to(device, kind)
         arrays: tuple[ndarray, ...] = (*gauss(), early_from_moments(), impulses())
-        kinds = (torch.float64, torch.float64, dtype, dtype)
+        kinds = (torch.float64, dtype, dtype, dtype)
         made.append(Tables(*(tensor(a, k) for a, k in zip(arrays, kinds, strict=True))))
 
     # A cached tensor must belong to no function transform and no inference mode that happens
