@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from mflno.commands import COMMANDS
+from mflno.commands.usage import Parser
 from mflno.errors import ArgumentError, MflnoError
 
 
-def overview() -> argparse.ArgumentParser:
+def overview() -> Parser:
     """The parser of the bare command, which knows the names alone."""
     lines = "\n".join(f"  {name:<11}{text}" for name, text in COMMANDS.items())
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="mflno",
         description="Surrogates with error bars for expensive solvers, from few runs.",
         epilog=f"commands:\n{lines}\n\nmflno COMMAND --help tells its arguments.",
@@ -26,28 +27,35 @@ def overview() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    head = overview().parse_args(words[:1])
+    name = f"mflno {words[0]}" if words and words[0] in COMMANDS else "mflno"
+    try:
+        return obeyed(words)
+    except ArgumentError as error:
+        said, status = str(error), 2
+    except MflnoError as error:
+        said, status = str(error), 1
+    except OSError as error:
+        # A disk, a folder or a pipe: what the machine says, with the place it says it of.
+        place = f"{error.filename}: " if error.filename else ""
+        said, status = f"{place}{error.strerror or error}", 1
+    except KeyboardInterrupt:
+        said, status = "stopped", 1
+    print(f"{name}: {said}", file=sys.stderr)
+    return status
+
+
+def obeyed(words: Sequence[str]) -> int:
+    """Run the command that is named first."""
+    head = overview().checked(words[:1])
     if head.version or head.command is None:
         from mflno import __version__
 
         print(__version__) if head.version else overview().print_help()
         return 0 if head.version else 2
     command = import_module(f"mflno.commands.{head.command}")
-    parser = argparse.ArgumentParser(
-        prog=f"mflno {head.command}", description=COMMANDS[head.command]
-    )
+    parser = Parser(prog=f"mflno {head.command}", description=COMMANDS[head.command])
     command.configure(parser)
-    try:
-        return command.run(parser.parse_args(words[1:]))
-    except ArgumentError as error:
-        print(f"mflno {head.command}: {error}", file=sys.stderr)
-        return 2
-    except MflnoError as error:
-        print(f"mflno {head.command}: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print(f"mflno {head.command}: stopped", file=sys.stderr)
-        return 1
+    return command.run(parser.checked(words[1:]))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from mflno.active import (
     Evidence,
     GainPerCost,
     Guard,
+    Offer,
     annealed_costs,
     concordance,
     expected_error,
@@ -41,13 +42,12 @@ def levels(correlation, count=9, length=40):
     return np.stack([low, high])
 
 
-def picks_of(features, costs, *, round_number, batch=1, taken=None):
+def picks_of(features, costs, *, age, batch=1, taken=None, chance=None, **words):
     count = features.shape[1]
     taken = np.zeros((2, count), dtype=bool) if taken is None else taken
     cases = np.linspace(-1, 1, count)[:, None]
-    return GainPerCost().choose(
-        features, taken, cases, np.array(costs), batch=batch, round_number=round_number
-    )
+    offer = Offer(features, taken, cases, np.array(costs), chance)
+    return GainPerCost().choose(offer, batch=batch, age=age, **words)
 
 
 def test_gain_per_cost_is_the_fall_of_the_high_levels_variance_per_price():
@@ -65,7 +65,7 @@ def test_gain_per_cost_is_the_fall_of_the_high_levels_variance_per_price():
 
     bought: list[int] = []
     price = annealed_costs(costs, 4)
-    for pick in picks_of(features, costs, round_number=4, batch=4):
+    for pick in picks_of(features, costs, age=4, batch=4):
         before = left(bought)
         rates = [
             -1 if j in bought else (before - left([*bought, j])) / price[j // 9]
@@ -78,8 +78,8 @@ def test_gain_per_cost_is_the_fall_of_the_high_levels_variance_per_price():
 
 def test_early_rounds_do_not_stick_to_the_cheap_level_and_late_ones_use_it():
     features, costs = levels(0.6), [1.0, 40.0]
-    early = picks_of(features, costs, round_number=0, batch=3)
-    late = picks_of(features, costs, round_number=60, batch=3)
+    early = picks_of(features, costs, age=0, batch=3)
+    late = picks_of(features, costs, age=60, batch=3)
     assert [pick.level for pick in early] == [1, 1, 1]
     assert [pick.level for pick in late] == [0, 0, 0]
 
@@ -87,15 +87,43 @@ def test_early_rounds_do_not_stick_to_the_cheap_level_and_late_ones_use_it():
 def test_a_cheap_level_that_says_nothing_is_not_bought():
     features = levels(0.0)
     features[0, :, 20:], features[1, :, :20] = 0.0, 0.0
-    picks = picks_of(features, [1.0, 40.0], round_number=100, batch=2)
+    picks = picks_of(features, [1.0, 40.0], age=100, batch=2)
     assert [pick.level for pick in picks] == [1, 1]
+
+
+def test_a_run_that_tells_next_to_nothing_is_not_bought_at_any_price():
+    features = levels(0.0)
+    features[0, :, 20:], features[1, :, :20] = 0.0, 0.0
+    # A trace of the high level, far below what one high candidate has of its own.
+    features[0] += 0.01 * features[1]
+    taken = np.zeros((2, 9), dtype=bool)
+    taken[1] = True
+    assert picks_of(features, [1e-9, 40.0], age=100, taken=taken) == []
 
 
 def test_taken_runs_are_not_bought_again():
     taken = np.ones((2, 9), dtype=bool)
     taken[1, 4] = False
-    picks = picks_of(levels(0.5), [1.0, 2.0], round_number=3, batch=5, taken=taken)
+    picks = picks_of(levels(0.5), [1.0, 2.0], age=3, batch=5, taken=taken)
     assert [(pick.level, pick.candidate) for pick in picks] == [(1, 4)]
+
+
+def test_no_more_is_bought_than_there_is_money_for():
+    features, costs = levels(0.6), [1.0, 4.0]
+    picks = picks_of(features, costs, age=0, batch=9, money=6.5)
+    assert [pick.level for pick in picks] == [1, 0, 0]
+    free = picks_of(features, costs, age=0, batch=3)
+    assert picks[0] == free[0]
+    assert picks_of(features, costs, age=0, batch=3, money=0.9) == []
+
+
+def test_a_run_that_will_hardly_succeed_counts_for_less():
+    features = levels(0.5)
+    first = picks_of(features, [1.0, 2.0], age=0)[0]
+    chance = np.ones((2, 9))
+    chance[first.level, first.candidate] = 1e-3
+    second = picks_of(features, [1.0, 2.0], age=0, chance=chance)[0]
+    assert (second.level, second.candidate) != (first.level, first.candidate)
 
 
 def group(spread, error):

@@ -9,6 +9,7 @@ import pytest
 from mflno.campaign import Campaign, Inline, Plan, read_campaign
 from mflno.campaign.history import JOURNAL, RUNS
 from mflno.errors import ArgumentError, StoreError
+from mflno.multifidelity import PodGP
 from mflno.problems import Chain
 from mflno.store import Journal, find_run
 
@@ -258,10 +259,47 @@ def test_a_goal_in_the_users_units_stops_early(tmp_path):
     assert "not below" in hard.fits[-1].verdict
 
 
+def test_a_kill_before_the_first_event_leaves_nothing_begun(tmp_path):
+    for text in ("", '{"event": "crea'):
+        folder = tmp_path / f"c{len(text)}"
+        folder.mkdir()
+        (folder / JOURNAL).write_text(text)
+        with pytest.raises(StoreError, match="no campaign in here"):
+            read_campaign(folder)
+        assert done(folder, small(budget=3, start=3)).history.state.known == 3
+
+
+def test_words_that_would_fail_after_the_first_runs_fail_before_them(tmp_path):
+    wrong = {"method": "pod-pg", "pool": "grid:none", "lower": "none.csv",
+             "choice": {"name": "ivr", "relativ": True}}  # fmt: skip
+    for name, value in wrong.items():
+        with pytest.raises(ArgumentError):
+            done(tmp_path / name, small(**{name: value}))
+        assert not (tmp_path / name).exists()
+
+
+def test_a_later_fit_begins_where_the_one_before_ended_and_again_after_a_kill(
+    tmp_path, monkeypatch
+):
+    met = []
+    fit = PodGP.fit
+
+    def seen(method, data, *, warm=None, **words):
+        met.append((len(data.high), warm is not None))
+        return fit(method, data, warm=warm, **words)
+
+    monkeypatch.setattr(PodGP, "fit", seen)
+    done(tmp_path / "c")
+    assert met == [(3, False), (5, True), (6, True)]
+    (tmp_path / "c" / "fits" / "2" / "surrogate.mflno").unlink()
+    assert Campaign(tmp_path / "c").surrogate.method == "pod-gp"
+    assert met[3:] == [(6, True)]
+
+
 def test_no_campaign_is_a_clear_error(tmp_path):
     with pytest.raises(StoreError, match="no campaign"):
         read_campaign(tmp_path)
-    with pytest.raises(ArgumentError, match=r"Campaign\.plan"):
+    with pytest.raises(ArgumentError, match="must hold a campaign"):
         Campaign(tmp_path / "c")
 
 

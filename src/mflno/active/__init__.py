@@ -3,14 +3,15 @@
 from mflno.active.beliefs import Beliefs, Posterior, Predict, Sketched
 from mflno.active.conditioned import Conditioned
 from mflno.active.coreset import CoreSet
-from mflno.active.cost import GainPerCost, Pick, annealed_costs
+from mflno.active.cost import GainPerCost, Offer, Pick, annealed_costs
 from mflno.active.covariance import after_pending, conditioned_features, noise_floor
 from mflno.active.guard import Decision, Evidence, Guard, concordance
 from mflno.active.ivr import VarianceReduction
 from mflno.active.lcmd import LargestCluster
+from mflno.active.levels import Agreement, agreement
 from mflno.active.maximin import Maximin
 from mflno.active.names import CHOICES, choice_named
-from mflno.active.planned import Planned
+from mflno.active.planned import Planned, prior_features
 from mflno.active.pools import (
     grid_pool,
     listed_pool,
@@ -29,6 +30,7 @@ from mflno.active.view import Choice, View, nearest
 
 __all__ = [
     "CHOICES",
+    "Agreement",
     "Beliefs",
     "Budget",
     "Choice",
@@ -41,6 +43,7 @@ __all__ = [
     "Guard",
     "LargestCluster",
     "Maximin",
+    "Offer",
     "Pick",
     "Planned",
     "Posterior",
@@ -55,6 +58,7 @@ __all__ = [
     "Verdict",
     "View",
     "after_pending",
+    "agreement",
     "annealed_costs",
     "choice_named",
     "concordance",
@@ -65,6 +69,7 @@ __all__ = [
     "listed_pool",
     "nearest",
     "noise_floor",
+    "prior_features",
     "refined",
     "scaled",
     "sobol_pool",

@@ -9,10 +9,12 @@ every early round, because anything helps then; so costs begin equal and end tru
 
     c_m(t) = c_m / (1 + (M c_m - 1) e^-αt),   c_m normalised to Σ c_m = 1
 
-(the annealing of Li, Wang, Kirby, Zhe 2024, multi-resolution active learning).
+(the annealing of Li, Wang, Kirby, Zhe 2024, multi-resolution active learning). They count
+rounds for t; with money to spend it is better counted by the share of it that is gone, because
+a round may be one dear run or thirty cheap ones.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy import ndarray
@@ -39,14 +41,14 @@ class Pick:
 
 
 def annealed_costs(
-    costs: Float[ndarray, " M"], round_number: int, rate: float = 0.3
+    costs: Float[ndarray, " M"], age: int | float, rate: float = 0.3
 ) -> Float[ndarray, " M"]:
-    """The costs that count in one round: all equal in round 0, in true proportion at last.
+    """The costs that count at one time: all equal at first, in true proportion at last.
 
     Args:
         costs: What one run costs at each level.
-        round_number: t.
-        rate: α; at 0.3 a cost ratio of 100 is nearly fully felt after 20 rounds.
+        age: t.
+        rate: α; at 0.3 a cost ratio of 100 is nearly fully felt at an age of 20.
 
     Example:
         >>> annealed_costs(np.array([1.0, 9.0]), 0).round(3).tolist()
@@ -57,7 +59,34 @@ def annealed_costs(
     if not (np.all(np.isfinite(costs)) and np.all(costs > 0)):
         raise ArgumentError("annealed_costs.costs", "must be positive", costs, "see Level.cost")
     share = costs / costs.sum()
-    return share / (1.0 + (len(share) * share - 1.0) * np.exp(-rate * round_number))
+    return share / (1.0 + (len(share) * share - 1.0) * np.exp(-rate * age))
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What can be bought.
+
+    Attributes:
+        features: Deviation features of every level under one law, on one grid and with one
+            sketch, so that levels can be compared; the last level is the highest.
+        taken: True where a level's run is done, pending or failed.
+        cases: Scaled candidates; they break ties.
+        costs: What one run costs at each level.
+        chance: How likely each run succeeds; 1 when left out.
+    """
+
+    features: Float[ndarray, "M N D"] = field(repr=False)
+    taken: Bool[ndarray, "M N"] = field(repr=False)
+    cases: Float[ndarray, "N P"] = field(repr=False)
+    costs: Float[ndarray, " M"]
+    chance: Float[ndarray, "M N"] | None = field(default=None, repr=False)
+
+    @property
+    def places(self) -> Float[ndarray, "R E"]:
+        """Case and level of each run, level after level."""
+        levels, count, _ = self.features.shape
+        rows = np.tile(self.cases, (levels, 1))
+        return np.concatenate([rows, np.repeat(np.arange(levels), count)[:, None]], axis=1)
 
 
 @dataclass(frozen=True)
@@ -67,51 +96,42 @@ class GainPerCost:
     Args:
         rate: How fast the true costs come to count.
         noise: What a run leaves unsaid, as a share of the level's mean variance.
+        least: The least gain that is worth a run, however cheap it is, as a share of the
+            variance of one average candidate.
     """
 
     rate: float = 0.3
     noise: float = 0.01
+    least: float = 0.1
 
     def choose(
-        self,
-        features: Float[ndarray, "M N D"],
-        taken: Bool[ndarray, "M N"],
-        cases: Float[ndarray, "N P"],
-        costs: Float[ndarray, " M"],
-        *,
-        batch: int,
-        round_number: int,
+        self, offer: Offer, *, batch: int, age: int | float, money: float = np.inf
     ) -> list[Pick]:
-        """The next runs, best first; fewer when all is taken.
+        """The next runs, best first; fewer when nothing is left that is worth its money.
 
         Args:
-            features: Deviation features of every level from the same draws on one grid and
-                with one sketch, so that levels can be compared; the last is the highest.
-            taken: True where a level's run is done, pending or failed.
-            cases: Scaled candidates; they break ties.
-            costs: What one run costs at each level.
-            batch: How many runs.
-            round_number: How many rounds were before this one.
+            offer: What can be bought.
+            batch: How many runs at most.
+            age: How far the campaign is, see `annealed_costs`.
+            money: What they may cost together, at true costs.
         """
-        levels, count, _ = features.shape
-        price = annealed_costs(costs, round_number, self.rate)[:, None]
-        noise = [noise_floor(level, self.noise) for level in features]
-        flat, taken = features.reshape(levels * count, -1), taken.copy()
-        places = np.concatenate(
-            [np.tile(cases, (levels, 1)), np.repeat(np.arange(levels), count)[:, None]], 1
-        )
+        levels, count, _ = offer.features.shape
+        price = annealed_costs(offer.costs, age, self.rate)[:, None]
+        noise = [noise_floor(level, self.noise) for level in offer.features]
+        flat, taken = offer.features.reshape(levels * count, -1), offer.taken.copy()
+        places, chance = offer.places, 1.0 if offer.chance is None else offer.chance
         picks: list[Pick] = []
-        while len(picks) < batch and not taken.all():
-            gain = np.stack(
-                [
-                    gains(level, flat[-count:], n)
-                    for level, n in zip(flat.reshape(features.shape), noise, strict=True)
-                ]
-            )
-            score = np.where(taken, -np.inf, gain / price)
+        while len(picks) < batch:
+            dear = (offer.costs > money * (1.0 + 1e-9))[:, None]
+            rows = zip(flat.reshape(offer.features.shape), noise, strict=True)
+            gain = np.stack([gains(level, flat[-count:], n) for level, n in rows])
+            idle = gain < self.least * np.square(flat[-count:]).sum() / count
+            if np.all(taken | dear | idle):
+                break
+            score = np.where(taken | dear | idle, -np.inf, gain * chance / price)
             level, candidate = divmod(best(score.ravel(), places), count)
             picks.append(Pick(candidate, level, float(gain[level, candidate])))
-            taken[level, candidate] = True
+            taken[level, candidate], money = True, money - float(offer.costs[level])
             flat = conditioned_features(flat, flat[level * count + candidate], noise[level])
         return picks
 

@@ -13,6 +13,7 @@ from mflno.campaign.learning import Forecast
 from mflno.campaign.plan import Plan
 from mflno.campaign.pools import candidates, lower_cases
 from mflno.campaign.state import Run, State
+from mflno.campaign.thrift import Bought
 from mflno.data import Trajectories
 from mflno.errors import SolveFailed
 from mflno.exchange import read_trajectories, write_trajectories
@@ -46,9 +47,17 @@ class Books:
         return candidates(self.problem, plan.pool, seed=plan.seed, folder=plan.folder)
 
     @cached_property
+    def seen(self) -> Problem:
+        """The problem as surrogates may see it: what is bought is not solved at will."""
+        return Bought(self.problem) if self.plan.buys else self.problem
+
+    @cached_property
     def lower(self) -> list[Trajectories]:
-        """What the lower levels gave; solved once, at first need."""
-        return [self._lower(level) for level in range(len(self.problem.levels) - 1)]
+        """What the lower levels gave; solved once, at first need; nothing where bought."""
+        lower = range(len(self.problem.levels) - 1)
+        if self.plan.buys:
+            return [self.trajectories([], level) for level in lower]
+        return [self._lower(level) for level in lower]
 
     def _lower(self, level: int) -> Trajectories:
         path = self.root / LOWER / f"level-{level}.npz"
@@ -76,7 +85,7 @@ class Books:
             for level in range(len(self.problem.levels))
         ]
         found = [
-            base.join(self.trajectories(more, level)) if more else base
+            joined(base, self.trajectories(more, level))
             for level, (base, more) in enumerate(zip(self.lower, bought, strict=False))
         ]
         return [*found, self.trajectories(bought[-1], len(bought) - 1)]
@@ -84,11 +93,15 @@ class Books:
     def trajectories(self, runs: Sequence[Run], level: int) -> Trajectories:
         """The outputs of runs of one level."""
         outputs = [load_output(self.root / RUNS, run.folder) for run in runs]
+        grid = self.problem.levels[level].grid
+        stacked = lambda name: np.stack([each[name] for each in outputs])
+        empty = np.zeros((0, len(self.problem.outputs), len(grid)))
+        width = len(self.problem.parameters)
         return Trajectories(
-            cases=np.array([run.case for run in runs]),
-            grid=self.problem.levels[level].grid,
-            inputs=np.stack([each["inputs"] for each in outputs]),
-            values=np.stack([each["values"] for each in outputs]),
+            cases=np.array([run.case for run in runs]).reshape(len(runs), width),
+            grid=grid,
+            inputs=stacked("inputs") if runs else empty[:, :0],
+            values=stacked("values") if runs else empty,
             level=level,
             problem=self.problem.name,
             parameters=tuple(self.problem.parameters),
@@ -104,7 +117,7 @@ class Books:
         path = self.surrogate_path(number)
         path.parent.mkdir(parents=True, exist_ok=True)
         surrogate.save(path)
-        return load(path, self.problem)
+        return load(path, self.seen)
 
     def keep_forecast(self, number: int, cases: Float[ndarray, "N P"], made: Forecast) -> None:
         """Put on the disk what a round predicted for its picks."""
@@ -119,3 +132,10 @@ class Books:
             return None
         found = read_arrays(path).arrays
         return Forecast(found["mean"], found["spread"])
+
+
+def joined(given: Trajectories, bought: Trajectories) -> Trajectories:
+    """What a lower level gave and its runs; either may be nothing."""
+    if not len(given):
+        return bought
+    return given.join(bought) if len(bought) else given

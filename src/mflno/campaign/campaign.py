@@ -13,15 +13,15 @@ import numpy as np
 from numpy import ndarray
 
 from mflno.campaign.books import Books
-from mflno.campaign.history import JOURNAL, PLAN, RUNS, History, read_campaign
+from mflno.campaign.history import JOURNAL, PLAN, RUNS, History, is_begun, read_campaign
 from mflno.campaign.loop import Driver, Log
 from mflno.campaign.naming import source_of
 from mflno.campaign.plan import Plan, plan_text
 from mflno.campaign.rebuilding import rebuilt
 from mflno.campaign.rounds import last_surrogate
 from mflno.campaign.runners import Elsewhere, Runner
-from mflno.campaign.starting import check_same, created_event, runner_of, versions
-from mflno.campaign.state import LEAST, Choose
+from mflno.campaign.starting import check_plan, check_same, created_event, runner_of, versions
+from mflno.campaign.state import asked
 from mflno.campaign.task import MARK
 from mflno.campaign.telling import Told, tell_failed, tell_runs
 from mflno.data import Trajectories
@@ -75,6 +75,8 @@ class Campaign:
             rule = "a run's process must not begin the campaign again"
             remedy = "guard the script by if __name__ == '__main__':"
             raise ArgumentError("Campaign", rule, "a script without a main guard", remedy)
+        if not self.begun:
+            check_plan(self.problem, self.plan)
         self.path.mkdir(parents=True, exist_ok=True)
         log: Log = say if show else lambda line: None
         try:
@@ -114,21 +116,23 @@ class Campaign:
             return driver.go()
 
     def ask(self, count: int = 1, *, show: bool = False) -> Float[ndarray, "B P"]:
-        """The next cases to solve elsewhere, in physical units; `tell` what came."""
+        """The next cases to solve elsewhere, in physical units; `tell` what came.
+
+        Where levels are bought, `history.state.named("asked")` has case and level of each.
+        """
         if count < 1:
             raise ArgumentError("ask.count", "must be 1 or more", count, "ask for one case")
         with self.driver(Elsewhere(), show=show) as driver:
             driver.recover()
             state = driver.state
-            left = self.plan.budget - state.spent
-            if left < 1:
+            if asked(state, self.plan, count) is None:
                 rule, remedy = "runs must be left", "raise the budget"
-                raise ArgumentError("ask", rule, f"{self.plan.budget} asked for", remedy)
-            ready = state.known >= max(self.plan.start, LEAST)
+                raise ArgumentError("ask", rule, f"{self.plan.budget:g} asked for", remedy)
+            ready = state.known >= self.plan.start and state.scarce(self.plan) is None
             if ready and state.fitted != state.done:
                 driver.fit()
-            action = Choose(min(count, left), design=driver.state.fits == 0)
-            if not driver.choose(action):
+            action = asked(driver.state, self.plan, count)
+            if action is None or not driver.choose(action):
                 rule, remedy = "a candidate must be left", "use a finer pool"
                 raise ArgumentError("ask", rule, "none", remedy)
             last = driver.state.rounds - 1
@@ -162,7 +166,7 @@ class Campaign:
     @property
     def begun(self) -> bool:
         """Whether the directory holds a campaign already."""
-        return (self.path / JOURNAL).exists()
+        return is_begun(self.path)
 
     @property
     def history(self) -> History:
@@ -182,10 +186,10 @@ class Campaign:
 
 def settled(path: Path, plan: Plan | None) -> Plan:
     """The plan to follow: that of the directory, with what may change taken from ours."""
-    if not (path / JOURNAL).exists():
+    if not is_begun(path):
         if plan is None:
-            rule, remedy = "is needed to begin", f"no campaign lies in {path} yet"
-            raise ArgumentError("Campaign.plan", rule, "nothing", remedy)
+            remedy = f"'mflno run ... --out {path}' begins one; in Python pass a plan"
+            raise ArgumentError(str(path), "must hold a campaign", "none", remedy)
         return plan
     before = read_campaign(path).plan
     if plan is None:

@@ -126,12 +126,14 @@ class Chosen:
         choice: The rule.
         sentence: Why this rule.
         trusted: Whether the posterior was trusted.
+        levels: Of each case; the highest when left out.
     """
 
     cases: Float[ndarray, "B P"]
     choice: str
     sentence: str
     trusted: bool
+    levels: tuple[int, ...] = ()
 
 
 def design(question: Question, count: int) -> Chosen:

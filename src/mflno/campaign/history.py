@@ -169,6 +169,12 @@ def bought(history: History, level: int) -> Trajectories | None:
     )
 
 
+def is_begun(path: Path) -> bool:
+    """Whether a campaign lies there: a kill may leave a journal without its first event."""
+    journal = path / JOURNAL
+    return journal.exists() and next(iter(read_journal(journal)), None) is not None
+
+
 def read_campaign(path: Path | str) -> History:
     """Everything a campaign's directory tells.
 
@@ -176,12 +182,12 @@ def read_campaign(path: Path | str) -> History:
         StoreError: There is no campaign, or its journal is damaged.
     """
     path = Path(path)
-    if not (path / JOURNAL).exists():
+    if not is_begun(path):
         raise StoreError(
             f"{path}: no campaign in here; 'mflno run ... --out {path}' begins one"
         )
     events = tuple(read_journal(path / JOURNAL))
-    if not events or events[0]["event"] != "created":
+    if events[0]["event"] != "created":
         raise StoreError(f"{path / JOURNAL}: does not begin with 'created'; restore it")
     first = events[0]
     kinds = lambda kind: [event for event in events if event["event"] == kind]

@@ -9,8 +9,10 @@ from numpy import ndarray
 
 from mflno.active import ErrorGoal, Evidence, Verdict
 from mflno.campaign.plan import Named, Plan, named
+from mflno.campaign.thrift import thrifty
 from mflno.data import Trajectories
 from mflno.multifidelity import Method, Surrogate, fit, method_named
+from mflno.multifidelity.names import DEFAULT
 from mflno.problems import Problem
 from mflno.processes import function_named
 from mflno.shapes import Float
@@ -31,10 +33,18 @@ def method_of(value: Named) -> Method | None:
 
 
 def learned(
-    problem: Problem, data: Sequence[Trajectories], plan: Plan, *, show: bool
+    problem: Problem,
+    data: Sequence[Trajectories],
+    plan: Plan,
+    *,
+    warm: Surrogate | None = None,
+    show: bool,
 ) -> Surrogate:
-    """A surrogate of all that is known."""
-    return fit(problem, data, method_of(plan.method), seed=plan.seed, show=show)
+    """A surrogate of all that is known, from where the one before ended if the method can."""
+    method = method_of(plan.method)
+    if plan.buys:
+        method = thrifty(method or method_named(DEFAULT))
+    return fit(problem, data, method, seed=plan.seed, warm=warm, show=show)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class Driver:
                 self.fit()
             elif isinstance(action, Choose):
                 if not self.choose(action):
-                    return self.stop("every candidate was asked for: use a finer pool")
+                    return self.stop(nothing_left(self.books.plan))
             else:
                 self.take(self.runner.ended(LOOK))
 
@@ -122,7 +122,8 @@ class Driver:
     def fit(self) -> None:
         """Learn from all runs that are done."""
         number = self.state.fits
-        self.log(f"fit {number}: learning from {self.state.known} runs")
+        count = len(self.state.done) if self.books.plan.buys else self.state.known
+        self.log(f"fit {number}: learning from {count} runs")
         self.surrogate, told = fit_event(self.books, self.state, self.returned)
         self.record("fitted", **told)
         self.returned = [*self.returned, *told["returned"]]
@@ -139,17 +140,32 @@ class Driver:
         self.record("chosen", **told, elsewhere=self.runner.slots == 0)
         self.log(f"round {number}: {told['choice']} ({told['sentence']})")
         names = [parameter.name for parameter in self.books.problem.parameters]
+        levels = [level.name for level in self.books.problem.levels]
         for pick in told["picks"]:
-            self.log(f"  run {pick['run']}: {words_of(names, pick['case'])}")
+            where = f", {levels[pick['level']]}" if self.books.plan.buys else ""
+            self.log(f"  run {pick['run']}: {words_of(names, pick['case'])}{where}")
         return True
 
 
 def outlook(state: State, plan: Plan, slots: int) -> str:
     """How far a campaign is, and how long its solver will still be busy."""
     runs = [run for run in state.named("done") if run.round >= 0 and run.seconds]
-    pace = sum(run.seconds for run in runs) / max(len(runs), 1)
-    seconds = pace * max(plan.budget - state.known, 0) / max(slots, 1)
-    return f"{state.known} of {plan.budget}, about {seconds:.3g} s to solve"
+    if plan.buys:
+        done = sum(state.costs[run.level] for run in runs)
+        left = max(plan.budget - done, 0.0)
+        told = f"{done:.4g} of {plan.budget:g}"
+    else:
+        done, left = len(runs), max(plan.budget - state.known, 0)
+        told = f"{state.known} of {plan.budget}"
+    pace = sum(run.seconds for run in runs) / max(done, 1e-300)
+    return f"{told}, about {pace * left / max(slots, 1):.3g} s to solve"
+
+
+def nothing_left(plan: Plan) -> str:
+    """Why no candidate could be chosen."""
+    if plan.buys:
+        return "no run that the rest of the budget pays for tells enough"
+    return "every candidate was asked for: use a finer pool"
 
 
 def job_of(books: Books, run: Run) -> Job:

@@ -19,12 +19,15 @@ FREE = (
     "budget", "goal", "quantile", "overlap", "retries", "time_limit", "runner", "jobs",
 )  # fmt: skip
 """What may change when a campaign goes on; all else would make it another campaign."""
-WHOLE = {"budget": 1, "batch": 1, "start": 2, "draws": 2, "overlap": 0, "retries": 0,
+WHOLE = {"batch": 1, "start": 2, "draws": 2, "overlap": 0, "retries": 0,
          "seed": 0, "jobs": 1}  # fmt: skip
 """Whole numbers, and the least that each may be."""
 ALLOWED = {
     "design": ("planned", "maximin", "sobol", "random"),
+    "levels": ("given", "buy"),
 }
+BOUGHT = {"choice": "auto", "lower": "auto", "refine": False}
+"""What a plan that buys its levels leaves as it is: cases and levels are chosen together."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,11 @@ class Plan:
     Args:
         problem: A built-in name, `file.py:name`, a problem's TOML file, or its table.
         budget: Runs of the highest level to ask for, in all; a run that failed was paid too.
-        batch: Runs a round.
-        start: Runs to have before the first fit.
+            Where levels are bought: what all runs may cost, in the unit of `Level.cost`.
+        batch: Runs a round; where levels are bought, what so many of the highest level cost.
+        levels: `given`: lower levels are solved at `lower` and cost nothing. `buy`: a run of
+            any level is paid for, and case and level are chosen by gain per cost.
+        start: Runs to have before the first fit; where levels are bought, at every level.
         design: Rule for those: `planned`, `maximin`, `sobol`, or the paper's `random`.
         method: What to fit: a name, a table with its options, or `file.py:name`.
         choice: Rule for the next runs, by name or table; `auto` fills the space until the
@@ -62,8 +68,9 @@ class Plan:
     """
 
     problem: Named = ""
-    budget: int = 9
+    budget: int | float = 9
     batch: int = 2
+    levels: str = "given"
     start: int = 3
     design: str = "planned"
     method: Named = "auto"
@@ -85,6 +92,11 @@ class Plan:
     def __post_init__(self) -> None:
         """Refuse numbers and names that make no sense."""
         check_values({each.name: getattr(self, each.name) for each in fields(self)})
+
+    @property
+    def buys(self) -> bool:
+        """Whether lower levels are bought."""
+        return self.levels == "buy"
 
     def different(self, other: "Plan") -> list[str]:
         """What another plan says differently and may not, once a campaign has begun."""
@@ -115,6 +127,20 @@ def check_values(values: Mapping[str, Any]) -> None:
             check_named(name, value)
     if not 0 < values.get("quantile", 0.95) < 1:
         raise wrong("quantile", "must lie between 0 and 1", values["quantile"], "0.95 is usual")
+    check_budget(values)
+
+
+def check_budget(values: Mapping[str, Any]) -> None:
+    """Raise unless the budget is runs, or money where levels are bought."""
+    if values.get("levels", "given") == "given":
+        if "budget" in values:
+            check_whole("budget", values["budget"], 1)
+        return
+    check_positive("budget", values.get("budget"))
+    for name, usual in BOUGHT.items():
+        if values.get(name, usual) != usual:
+            rule, remedy = f"must be {usual!r} where levels are bought", "leave it out"
+            raise wrong(name, rule, repr(values[name]), remedy)
 
 
 def check_named(name: str, value: object) -> None:

@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from mflno.campaign.choosing import guard_of, rule_of
+from mflno.campaign.learning import method_of
 from mflno.campaign.plan import Plan, named
+from mflno.campaign.pools import candidates, lower_cases
 from mflno.campaign.runners import Elsewhere, Inline, Local, Runner, default_slots
 from mflno.errors import ArgumentError
 from mflno.problems import Problem
@@ -29,6 +32,19 @@ def runner_of(plan: Plan, problem: Problem) -> Runner:
         return Dask(slots=slots, **options)
     rule = f"must be one of {', '.join(RUNNERS)}"
     raise ArgumentError("Plan.runner", rule, repr(name), "or pass a runner to Campaign.run")
+
+
+def check_plan(problem: Problem, plan: Plan) -> None:
+    """Raise for every word of a plan that would fail once runs are paid for."""
+    method_of(plan.method)
+    candidates(problem, plan.pool, seed=plan.seed, folder=plan.folder)
+    if not plan.buys:
+        lower_cases(problem, plan.lower, seed=plan.seed, folder=plan.folder)
+    name, options = named(plan.choice)
+    if name in ("auto", "guard"):
+        guard_of(options, plan.seed)
+    else:
+        rule_of(plan.choice, plan.seed)
 
 
 def versions() -> dict[str, str]:

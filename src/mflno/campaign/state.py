@@ -21,6 +21,8 @@ from mflno.campaign.plan import Plan
 
 Event = Mapping[str, Any]
 
+ROUND = 32
+"""Runs that a round buys at most: what levels say of each other is then measured again."""
 LEAST = 2
 """Runs of the highest level that any method needs."""
 
@@ -67,6 +69,7 @@ class State:
 
     Attributes:
         top: Number of the highest level.
+        costs: What a run costs at each level.
         runs: All runs by name, in the order they were chosen.
         fitted: Names of the runs that the present surrogate has learned from.
         fits: How many fits there were.
@@ -76,6 +79,7 @@ class State:
     """
 
     top: int = 0
+    costs: tuple[float, ...] = ()
     runs: Mapping[str, Run] = field(default_factory=dict)
     fitted: tuple[str, ...] = ()
     fits: int = 0
@@ -97,14 +101,33 @@ class State:
         """Runs asked for so far, failed ones among them; those that were only told are free."""
         return sum(run.round >= 0 for run in self.runs.values())
 
+    @property
+    def paid(self) -> float:
+        """What these runs cost so far, every attempt of each, in the unit of the levels."""
+        asked = [run for run in self.runs.values() if run.round >= 0]
+        return float(sum(max(run.cost, self.costs[run.level]) for run in asked))
+
     def name(self, place: int = 0) -> str:
         """A name that no run has yet, so many places behind the last one."""
         return f"{1 + place + max(map(int, self.runs), default=-1):04d}"
 
+    def known_at(self, level: int) -> int:
+        """Runs of one level with an output."""
+        return sum(run.level == level for run in self.named("done"))
+
     @property
     def known(self) -> int:
         """Runs of the highest level with an output."""
-        return sum(run.level == self.top for run in self.named("done"))
+        return self.known_at(self.top)
+
+    def left(self, plan: Plan) -> int | float:
+        """What the budget still has: runs, or money where levels are bought."""
+        return plan.budget - (self.paid if plan.buys else self.spent)
+
+    def scarce(self, plan: Plan) -> int | None:
+        """A level with too few outputs to learn from, the highest first; none when all have."""
+        levels = range(self.top, -1 if plan.buys else self.top - 1, -1)
+        return next((level for level in levels if self.known_at(level) < LEAST), None)
 
 
 @dataclass(frozen=True)
@@ -116,10 +139,14 @@ class Submit:
 
 @dataclass(frozen=True)
 class Choose:
-    """Choose so many runs; `design` says that it is the start, before any fit."""
+    """Choose so many runs; `design` says that it is the start, before any fit.
+
+    Where levels are bought, `count` is the most runs, and `money` what they may cost together.
+    """
 
     count: int
     design: bool
+    money: float = float("inf")
 
 
 @dataclass(frozen=True)
@@ -157,28 +184,63 @@ def next_action(state: State, plan: Plan, slots: int = 1) -> Action:
     if pending > plan.overlap:
         return Wait() if working else Stop(f"{pending} runs asked for are not told yet")
     rest = Wait() if working else Stop(verdict(state, plan))
-    return next_step(state, plan, pending) or rest
+    return next_step(state, plan) or rest
 
 
-def next_step(state: State, plan: Plan, pending: int) -> Choose | Fit | None:
+def next_step(state: State, plan: Plan) -> Choose | Fit | None:
     """What to choose or fit now that few enough runs are pending; nothing at the end."""
-    left = plan.budget - state.spent
-    short = plan.start - state.known - pending
-    if short > 0 and left > 0:
-        return Choose(min(short, left), design=True)
-    if state.known < LEAST or (left <= 0 and state.named("working")):
+    start, least = prices(state, plan)
+    left = state.left(plan) * (1.0 + 1e-9)
+    tops = [run for run in state.named("waiting", "working", "asked") if run.level == state.top]
+    short = plan.start - state.known - len(tops)
+    if short > 0 and left >= start:
+        return Choose(min(short, int(left / start)), design=True)
+    spent = left < least
+    if state.scarce(plan) is not None or (spent and state.named("working")):
         return None
     if state.fitted != state.done:
         return Fit()
-    more = left > 0 and not state.met
-    return Choose(min(plan.batch, left), design=False) if more else None
+    return None if spent or state.met else next_round(state, plan, left)
+
+
+def next_round(state: State, plan: Plan, left: float) -> Choose:
+    """The choice of a round with so much left."""
+    if not plan.buys:
+        return Choose(min(plan.batch, int(left)), design=False)
+    top = state.costs[-1]
+    # What would be left over for less than one dear run is spent with the last batch.
+    return Choose(ROUND, False, left if left < (plan.batch + 1) * top else plan.batch * top)
+
+
+def asked(state: State, plan: Plan, count: int) -> Choose | None:
+    """What to choose when somebody asks for so many runs; nothing when too little is left."""
+    start, least = prices(state, plan)
+    left, begun = state.left(plan) * (1.0 + 1e-9), state.fits > 0
+    most = int(left / (least if begun else start))
+    if most < 1:
+        return None
+    if plan.buys and begun:
+        return Choose(min(count, ROUND), False, left)
+    return Choose(min(count, most), design=not begun)
+
+
+def prices(state: State, plan: Plan) -> tuple[float, float]:
+    """What a case of the start takes of the budget, and what the least run takes."""
+    return (sum(state.costs), min(state.costs)) if plan.buys else (1.0, 1.0)
 
 
 def verdict(state: State, plan: Plan) -> str:
     """Why nothing is left to do."""
-    if state.known < LEAST:
-        return f"{state.known} of {state.spent} runs succeeded: too few to learn from"
-    return "the goal is met" if state.met else f"the budget of {plan.budget} runs is spent"
+    scarce = state.scarce(plan)
+    if scarce is not None:
+        words = f" of level {scarce}" if plan.buys else ""
+        asked = sum(run.level == scarce and run.round >= 0 for run in state.runs.values())
+        known = state.known_at(scarce)
+        return f"{known} of {asked} runs{words} succeeded: too few to learn from"
+    if state.met:
+        return "the goal is met"
+    unit = "" if plan.buys else " runs"
+    return f"the budget of {plan.budget:g}{unit} is spent"
 
 
 def advance(state: State, event: Event) -> State:
@@ -201,7 +263,9 @@ def state_of(events: Iterable[Event]) -> State:
 
 def created(state: State, event: Event) -> State:
     """The campaign begins."""
-    return replace(state, top=event["levels"] - 1)
+    levels = event.get("problem", {}).get("levels", ())
+    costs = tuple(level["cost"] for level in levels) or (1.0,) * event["levels"]
+    return replace(state, top=event["levels"] - 1, costs=costs)
 
 
 def chosen(state: State, event: Event) -> State:

@@ -9,6 +9,7 @@ from typing import Any
 
 from mflno.campaign import History
 from mflno.commands.planning import add_plan_options, campaign_of
+from mflno.errors import ArgumentError
 from mflno.store import write_text_atomic
 
 
@@ -26,6 +27,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Choose, write the choice down, print it."""
+    if arguments.to and not Path(arguments.to).parent.is_dir():
+        # Before anything is asked for: what is asked for counts.
+        place = Path(arguments.to).parent
+        raise ArgumentError("--to", "its folder must exist", place, "make it first")
     campaign = campaign_of(arguments)
     campaign.ask(arguments.n, show=not arguments.quiet)
     asked = rows(campaign.history)
@@ -40,8 +45,13 @@ def run(arguments: argparse.Namespace) -> int:
 def rows(history: History) -> list[dict[str, Any]]:
     """Every run that is asked for and not told yet."""
     names = [parameter.name for parameter in history.parameters]
+    levels = [level["name"] for level in history.about["levels"]]
     return [
-        {"run": run.name, **dict(zip(names, run.case, strict=True))}
+        {
+            "run": run.name,
+            **({"level": levels[run.level]} if history.plan.buys else {}),
+            **dict(zip(names, run.case, strict=True)),
+        }
         for run in history.state.named("asked")
     ]
 

@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from mflno.campaign import Campaign, Plan, amended, plan_of, read_campaign, read_plan
-from mflno.campaign.history import JOURNAL
+from mflno.campaign.history import is_begun
 from mflno.campaign.plan import absolute
+from mflno.commands.usage import whole_or_money
 from mflno.errors import ArgumentError
 
-NUMBERS = {"budget": int, "batch": int, "jobs": int, "seed": int, "overlap": int,
+NUMBERS = {"budget": whole_or_money, "batch": int, "jobs": int, "seed": int, "overlap": int,
            "retries": int, "draws": int, "goal": float, "time-limit": float}  # fmt: skip
-WORDS = "method", "choice", "pool", "lower", "runner"
+WORDS = "method", "choice", "pool", "levels", "lower", "runner"
 HELP = {
-    "budget": "runs of the highest level in all (default 9)",
+    "budget": "runs of the highest level in all (default 9); with --levels buy, what all cost",
     "batch": "runs a round (default 2)",
     "jobs": "runs at once (default: as many as a batch)",
     "seed": "of everything random (default 0)",
@@ -26,6 +27,7 @@ HELP = {
     "method": "what to fit; 'mflno problems' and docs/words.md tell names",
     "choice": "rule for the next runs (default auto)",
     "pool": "candidates: study, grid:20, sobol:1024 or a .csv file",
+    "levels": "given (default), or buy: pay for runs of every level, by gain per cost",
     "lower": "cases solved at each lower level, written like --pool",
     "runner": "where runs are solved: local (default), dask, ask",
 }
@@ -49,7 +51,7 @@ def campaign_of(arguments: argparse.Namespace) -> Campaign:
 
 def plan_from(arguments: argparse.Namespace, out: Path) -> Plan:
     """The plan: of the file or problem named, or of the old campaign, with what was given."""
-    begun = (out / JOURNAL).exists()
+    begun = is_begun(out)
     source = arguments.problem
     if source is None and not begun:
         rule, remedy = "a problem or a plan must be named", "'mflno problems' lists some"

@@ -36,8 +36,10 @@ def described(history: History) -> dict[str, Any]:
         "state": word_of(history),
         "reason": state.stopped,
         "budget": history.plan.budget,
-        "spent": state.spent,
+        "levels": history.plan.levels,
+        "spent": state.paid if history.plan.buys else state.spent,
         "done": state.known,
+        "done_by_level": [state.known_at(level) for level in range(state.top + 1)],
         "failed": len(state.named("failed")),
         "method": last.method if last else None,
         "expected_error": dict(last.error) if last else None,
@@ -91,9 +93,12 @@ def text_of(told: dict[str, Any]) -> str:
     """A campaign as a few lines and a table of its runs."""
     head = f"{told['problem']} in {told['path']}: {told['state']}"
     lines = [f"{head} ({told['reason']})" if told["reason"] else head]
+    count = told["done"]
+    if told["levels"] == "buy":
+        count = " + ".join(map(str, told["done_by_level"]))
     lines.append(
-        f"{told['done']} runs done, {told['failed']} failed, "
-        f"{told['spent']} of {told['budget']} spent"
+        f"{count} runs done, {told['failed']} failed, "
+        f"{told['spent']:.6g} of {told['budget']:g} spent"
     )
     error = told["expected_error"]
     if error:

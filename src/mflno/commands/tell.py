@@ -15,7 +15,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", metavar="NAME", help="the run a file without cases belongs to")
     text = "a parameter of the case that a file without cases belongs to; repeat it"
     parser.add_argument("--set", action="append", metavar="NAME=VALUE", help=text)
-    parser.add_argument("--level", type=int, default=-1, help="which level (default: highest)")
+    text = "which level (default: that of --run, else the highest)"
+    parser.add_argument("--level", type=int, metavar="N", help=text)
     parser.add_argument("--failed", metavar="WHY", help="--run gave nothing; do not ask again")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -32,21 +33,26 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         if arguments.file is None:
             raise ArgumentError("FILE", "must be named", "nothing", "tell DIR FILE")
-        case = named_case(arguments, campaign)
-        found = read_told(arguments.file, campaign.problem, arguments.level, case=case)
-        taken = campaign.tell(found.cases, found.values, level=arguments.level)
+        case, level = named_case(arguments, campaign)
+        found = read_told(arguments.file, campaign.problem, level, case=case)
+        taken = campaign.tell(found.cases, found.values, level=level)
         told = [each._asdict() for each in taken]
     lines = [f"run {each['run']}: {each['state']}" for each in told]
     print(json.dumps(told, indent=1) if arguments.json else "\n".join(lines))
     return 0
 
 
-def named_case(arguments: argparse.Namespace, campaign: Campaign) -> list[float] | None:
-    """The case that --run or --set names."""
+def named_case(
+    arguments: argparse.Namespace, campaign: Campaign
+) -> tuple[list[float] | None, int]:
+    """Case and level that --run, --set and --level name."""
+    level = -1 if arguments.level is None else arguments.level
     if arguments.run is not None:
         runs = campaign.history.state.runs
         if arguments.run not in runs:
             rule, came = f"must be one of {', '.join(runs)}", arguments.run
             raise ArgumentError("--run", rule, came, "see 'mflno status'")
-        return list(runs[arguments.run].case)
-    return case_of(arguments.set, campaign.problem.parameters) if arguments.set else None
+        run = runs[arguments.run]
+        return list(run.case), run.level if arguments.level is None else level
+    parameters = campaign.problem.parameters
+    return (case_of(arguments.set, parameters) if arguments.set else None), level

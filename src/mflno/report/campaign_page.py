@@ -7,7 +7,7 @@ import numpy as np
 from numpy import ndarray
 
 from mflno.active import unscaled
-from mflno.campaign import FitRecord, History, Run
+from mflno.campaign import FitRecord, History, Plan, Run
 from mflno.errors import MflnoError
 from mflno.multifidelity import Surrogate, load
 from mflno.problems import Problem, load_problem
@@ -113,8 +113,15 @@ def lede(study: Study) -> str:
     cheap = ", ".join(f"“{each['name']}”" for each in levels[:-1])
     return (
         f"A surrogate of “{levels[-1]['name']}” over {names}, learned from it and from "
-        f"the cheaper {cheap}. Asked for: {plan.budget} expensive runs, {plan.batch} a round."
+        f"the cheaper {cheap}. {asked_for(plan)}"
     )
+
+
+def asked_for(plan: Plan) -> str:
+    """What may be spent."""
+    if plan.buys:
+        return f"Runs of every level were paid for, {plan.budget:g} in all."
+    return f"Asked for: {plan.budget} expensive runs, {plan.batch} a round."
 
 
 def verdict(study: Study) -> Verdict:
@@ -146,10 +153,8 @@ def facts(study: Study) -> list[Fact]:
     done = sum(run.state == "done" for run in tops)
     failed = sum(run.state == "failed" for run in tops)
     state = "at work" if history.at_work else history.state.stopped or "can be resumed"
-    found = [
-        Fact("Expensive runs", f"{done} of {history.plan.budget}",
-             f"{failed} given up" if failed else state),
-    ]  # fmt: skip
+    note = f"{failed} given up" if failed else state
+    found = [runs_fact(history, done, note)]
     if last is not None and last.left_out is not None:
         error = last.expected_error
         below = f"95 % of cases below {percent(error.most)}"
@@ -159,12 +164,22 @@ def facts(study: Study) -> list[Fact]:
         found.append(Fact("Error found / σ", shown(study.evidence.ratio, 2), count))
     solving = sum(run.seconds for run in history.runs)
     cost = f"cost {shown(history.state.spent)} expensive runs"
+    if history.plan.buys:
+        cost = f"cost {shown(history.state.paid)} of {history.plan.budget:g}"
     fitting = sum(fit.seconds for fit in history.fits)
     found += [
         Fact("Solver time", duration(solving), cost),
         Fact("Fitting time", duration(fitting), f"{len(history.fits)} fits"),
     ]
     return found
+
+
+def runs_fact(history: History, done: int, note: str) -> Fact:
+    """How many runs are done."""
+    if not history.plan.buys:
+        return Fact("Expensive runs", f"{done} of {history.plan.budget}", note)
+    counts = [history.state.known_at(level) for level in range(history.state.top + 1)]
+    return Fact("Runs, level by level", " + ".join(map(str, counts)), note)
 
 
 def predict_of(surrogate: Surrogate) -> Predict:
