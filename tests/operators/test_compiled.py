@@ -9,8 +9,9 @@ import sys
 import pytest
 import torch
 from torch.export import Dim
+from torch.func import functional_call, grad, vmap
 
-from mflno.operators import Architecture, build_operator
+from mflno.operators import Architecture, Packing, build_operator
 
 SMALL = Architecture(hidden=(4,))
 
@@ -43,8 +44,22 @@ def exported():
         assert torch.allclose(program(other, time), net(other, time), atol=1e-5)
 
 
+def transformed():
+    net, inputs, grid = operator()
+    layout = Packing.of(net)
+
+    def loss(row):
+        arguments = (inputs, grid)
+        out = functional_call(net, layout.unpack(row), arguments, {"checked": False})
+        return out.square().mean()
+
+    theta = layout.pack([net, net])
+    each = vmap(grad(loss))
+    assert torch.allclose(torch.compile(each)(theta), each(theta), atol=1e-5)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["compiled", "exported"])
+@pytest.mark.parametrize("name", ["compiled", "transformed", "exported"])
 def test_one_graph_serves(name):
     command = [sys.executable, "-W", "ignore", __file__, name]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
@@ -52,4 +67,5 @@ def test_one_graph_serves(name):
 
 
 if __name__ == "__main__":
-    {"compiled": compiled, "exported": exported}[sys.argv[1]]()
+    runs = {"compiled": compiled, "transformed": transformed, "exported": exported}
+    runs[sys.argv[1]]()

@@ -17,6 +17,7 @@ from mflno.operators.response import (
     Factors,
     combined,
     count_stretches,
+    is_fused,
     late_kernel,
     response,
 )
@@ -103,7 +104,7 @@ def kernel_factors(
 
 def _weighted(nodes: Tensor, weights: Tensor) -> Tensor:
     """Σ_g weights_sg nodes_g: a sum that compilers fuse, or a product of two matrices."""
-    if torch.compiler.is_compiling():
+    if is_fused():
         return (nodes.unsqueeze(-2) * weights).sum(-1)
     return nodes @ weights.mT
 
@@ -142,8 +143,11 @@ def waves(
     times = torch.cat([nodes, stretch, far])
     sizes = [len(nodes), STRETCH, count]
     real, imag = outputs_first((poles * step).double())
-    near = exponentials(real, imag, times, dtype).split(sizes, dim=-1)
-    return near[0], near[1], near[2]
+    parts = exponentials(real, imag, times, dtype).split(sizes, dim=-1)
+    if torch.compiler.is_exporting():
+        # The strides of a slice tie an export to some grids, as does the end of one.
+        parts = tuple(part.contiguous() for part in parts)
+    return parts[0], parts[1], parts[2]
 
 
 def outputs_first(pairs: Float[Tensor, "*K I O M 2"]) -> Pair:

@@ -27,21 +27,24 @@ def exponentials(
         times: t, likewise.
         dtype: Of the result; what is left of an angle without its whole turns fits into it.
     """
-    if torch.compiler.is_exporting():
-        return _Waves.forward(real, imag, times, dtype)
-    kind = _Waves if torch.compiler.is_compiling() else _WavesBothWays
-    return kind.apply(real, imag, times, dtype)
+    if torch.compiler.is_compiling():
+        return _waves(real, imag, times, dtype)
+    return _Exponentials.apply(real, imag, times, dtype)
 
 
-class _Waves(Function):
+def _waves(real: Tensor, imag: Tensor, times: Tensor, dtype: torch.dtype) -> Tensor:
+    size = torch.exp((real[..., None] * times).to(dtype))
+    turns = imag[..., None] * (times / (2 * pi))
+    angle = ((turns - turns.round()) * (2 * pi)).to(dtype)
+    return torch.stack([size * torch.cos(angle), size * torch.sin(angle)], dim=-3)
+
+
+class _Exponentials(Function):
     generate_vmap_rule = True
 
     @staticmethod
     def forward(real: Tensor, imag: Tensor, times: Tensor, dtype: torch.dtype) -> Tensor:
-        size = torch.exp((real[..., None] * times).to(dtype))
-        turns = imag[..., None] * (times / (2 * pi))
-        angle = ((turns - turns.round()) * (2 * pi)).to(dtype)
-        return torch.stack([size * torch.cos(angle), size * torch.sin(angle)], dim=-3)
+        return _waves(real, imag, times, dtype)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ANN401
@@ -55,12 +58,6 @@ class _Waves(Function):
         (c, s), (a, b) = waves.unbind(-3), grad.unbind(-3)
         by_real, by_imag = (a * c + b * s).sum(-1), (b * c - a * s).sum(-1)
         return by_real.to(times.dtype), by_imag.to(times.dtype), None, None
-
-
-class _WavesBothWays(_Waves):
-    """With the derivative in forward mode, which compilers refuse."""
-
-    generate_vmap_rule = True
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Tensor | None) -> Tensor:  # noqa: ANN401

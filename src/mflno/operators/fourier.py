@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import torch
 from scipy.fft import next_fast_len
 from torch import Tensor
-from torch.autograd.function import Function
 
 from mflno.operators.quadrature import EARLY
 from mflno.shapes import Complex, Float
@@ -94,52 +93,12 @@ def convolution(
             pairs = zip(*spread(left, right), strict=True)
             both = functools.reduce(torch.add, (one * other for one, other in pairs))
         return restored(both, points)
-    if torch.compiler.is_exporting():
-        return _Correlated.forward(signal, kernel)
-    return _Correlated.apply(signal, kernel)
-
-
-class _Correlated(Function):
-    """The convolution for compilers, which fuse real arithmetic only.
-
-    Its gradients are correlations, of as many transforms as there are arguments; left to
-    themselves they would be transforms of twice the length with copies between.
-    """
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(signal: Tensor, kernel: Tensor) -> Tensor:
-        (a, b), (c, d) = real_spectrum(kernel), real_spectrum(signal)
-        a, b, c, d = (
-            a[..., None, :],
-            b[..., None, :],
-            c[..., None, :, :, :],
-            d[..., None, :, :, :],
-        )
-        both = (a * c - b * d).sum(-3), (a * d + b * c).sum(-3)
-        return from_real_spectrum(both, signal.shape[-1])
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:  # noqa: ANN401
-        del output
-        ctx.save_for_backward(*inputs)
-
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, Tensor | None]:  # noqa: ANN401
-        signal, kernel = ctx.saved_tensors
-        points = signal.shape[-1]
-        by_signal = by_kernel = None
-        g, h = (v.unsqueeze(-3) for v in real_spectrum(grad_outputs[0]))  # "*K O 1 N F"
-        if ctx.needs_input_grad[0]:
-            a, b = (v.unsqueeze(-2) for v in real_spectrum(kernel))
-            both = (g * a + h * b).sum(-4), (h * a - g * b).sum(-4)
-            by_signal = from_real_spectrum(both, points).sum_to_size(signal.shape)
-        if ctx.needs_input_grad[1]:
-            a, b = (v.unsqueeze(-4) for v in real_spectrum(signal))
-            both = (g * a + h * b).sum(-2), (h * a - g * b).sum(-2)
-            by_kernel = from_real_spectrum(both, points).sum_to_size(kernel.shape)
-        return by_signal, by_kernel
+    # Compilers fuse real arithmetic only.
+    (a, b), (c, d) = real_spectrum(kernel), real_spectrum(signal)
+    a, b = a.unsqueeze(-2), b.unsqueeze(-2)
+    c, d = c.unsqueeze(-4), d.unsqueeze(-4)
+    both = (a * c - b * d).sum(-3), (a * d + b * c).sum(-3)
+    return from_real_spectrum(both, points)
 
 
 def real_spectrum(value: Float[Tensor, "*m T"]) -> tuple[Tensor, ...]:

@@ -79,12 +79,16 @@ def plain_response(
     return torch.cat([combined(early_values(signal), start), late[..., EARLY:]], dim=-1)
 
 
+def is_fused() -> bool:
+    """Whether a compiler is to fuse sums with what surrounds them; it fuses no product."""
+    return torch.compiler.is_compiling() and not torch.compiler.is_exporting()
+
+
 def combined(
     weight: Float[Tensor, "*#K a b"], value: Float[Tensor, "*#K b X"]
 ) -> Float[Tensor, "*#K a X"]:
     """Σ_b weight_ab value_b, for a few channels and a long axis."""
-    if torch.compiler.is_compiling():
-        # Compilers fuse this with what surrounds it, and a library's product is never fused.
+    if is_fused():
         return (weight[..., None] * value.unsqueeze(-3)).sum(-2)
     return weight @ value
 
