@@ -1,5 +1,7 @@
 """Gaussian processes against brute force with matrices of all points at once."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
@@ -116,6 +118,23 @@ def test_draws_have_the_posterior_mean_and_covariance():
         found = np.cov(draws[:, :, output].T)
         # Waves of finite number: a few per cent of the prior, beside a Monte Carlo error of 2.
         assert np.abs(found / outputs[output, output] - left).max() < 0.15 * np.diag(left).max()
+
+
+def test_errors_are_half_of_the_covariance_and_draws_have_it():
+    errors = GENERATOR.standard_normal((7, 5)) * np.array([3.0, 1.0, 0.3, 2.0, 0.1])
+    plain = conditioned(KERNEL, THETA, ROWS, VALUES)
+    process = replace(plain, errors=errors / np.sqrt(7))
+    inside = VALUES.T @ np.linalg.inv(noisy()) @ VALUES / 7
+    outputs = (inside + errors.T @ errors / 7) / 2
+    assert np.abs(process.scale**2 - np.diag(outputs)).max() < 1e-9
+    assert np.array_equal(process.mean(ELSE), plain.mean(ELSE))
+    count = 4000
+    draws = process.draws(ELSE[:1], range(count), seed=2)[:, 0]
+    found = draws.T @ draws / count / process.variance(ELSE[:1])
+    # Waves of finite number: a few per cent of the prior, beside a Monte Carlo error of 2.
+    size = np.sqrt(np.outer(np.diag(outputs), np.diag(outputs)))
+    assert np.abs((found - outputs) / size).max() < 0.15
+    assert np.abs((found - inside) / size).max() > 0.3
 
 
 def test_a_draw_is_one_function():

@@ -9,7 +9,16 @@ from mflno.multifidelity import Data, PodGP
 from mflno.multifidelity.auto import Auto
 from mflno.multifidelity.law import Law
 from mflno.multifidelity.line import Line
-from mflno.multifidelity.stack import Member, StackPredictor, combined, mixed, weighed
+from mflno.multifidelity.stack import (
+    FIRM,
+    Member,
+    StackPredictor,
+    Votes,
+    combined,
+    mixed,
+    votes,
+    weighed,
+)
 from mflno.problems import Lorenz, grid_cases
 
 PROBLEM = Lorenz()
@@ -32,6 +41,14 @@ def test_weights_are_the_likelihood_of_the_errors():
     assert np.isclose(weights.sum(), 1)
 
 
+def test_few_runs_weigh_as_five_and_disagreement_as_four():
+    scores = [0.1, 0.15]
+    for runs, power in ((3, FIRM), (5, 5), (8, 8)):
+        weights, doubts = votes(scores, runs)
+        assert np.isclose(weights[0] / weights[1], 1.5**power)
+        assert np.isclose(doubts[0] / doubts[1], 1.5**4)
+
+
 def test_the_better_method_is_chosen_without_a_look_at_any_test_case():
     fitted = auto().fit(data(), seed=0, show=False)
     assert fitted.names == ("line",)
@@ -47,9 +64,17 @@ def test_nothing_more_is_tried_once_one_method_is_exact_enough():
 def test_a_mixture_spreads_by_its_members_and_between_them():
     one = Law(np.zeros((1, 1, 1)), np.full((1, 1, 1), 3.0))
     two = Law(np.full((1, 1, 1), 8.0), np.zeros((1, 1, 1)))
-    law = mixed([one, two], np.array([0.5, 0.5]))
+    law = mixed([one, two], Votes(np.array([0.5, 0.5]), np.array([0.5, 0.5])))
     assert law.mean.item() == 4.0
     assert np.isclose(law.std.item() ** 2, 0.5 * 9 + 16)
+
+
+def test_a_member_that_is_not_believed_still_widens_the_band():
+    one = Law(np.zeros((1, 1, 1)), np.full((1, 1, 1), 3.0))
+    two = Law(np.full((1, 1, 1), 8.0), np.full((1, 1, 1), 100.0))
+    law = mixed([one, two], Votes(np.array([1.0, 0.0]), np.array([0.75, 0.25])))
+    assert law.mean.item() == 0.0
+    assert np.isclose(law.std.item() ** 2, 9 + 0.25 * 64)
 
 
 def test_a_run_has_no_say_in_the_weights_that_judge_it():
@@ -83,6 +108,26 @@ def test_draws_are_functions_of_one_member_each_and_spread_as_the_law_says():
     spread = np.sqrt(np.square(law.draws - law.mean).mean(0))
     ratio = np.sqrt(np.square(spread).mean() / np.square(law.std).mean())
     assert abs(ratio - 1) < 0.2
+
+
+def test_draws_disagree_as_members_do():
+    """One member counts, another is doubted with it: draws lie about the mean of either."""
+    found = data(3)
+    pair = [method.fit(found, seed=0) for method in (Line(), PodGP())]
+    weights = Votes(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
+    stack = StackPredictor(("line", "pod-gp"), tuple(pair), weights, {}, 0)
+    query = found.query(np.array([[0.4, 6.0]]))
+    law = stack.law(query, draws=400)
+    middle, other = (each.law(query).mean for each in pair)
+    assert np.array_equal(law.mean, middle)
+    off = np.asarray(law.draws) - law.mean
+    # Members are far apart next to the line's own deviation, so a draw tells whose mean it has.
+    share = np.mean(
+        np.square(off - (other - middle)).sum((1, 2, 3)) < np.square(off).sum((1, 2, 3))
+    )
+    assert abs(share - 0.5) < 4 * 0.5 / np.sqrt(400)
+    spread = np.sqrt(np.square(off).mean() / np.square(law.std).mean())
+    assert abs(spread - 1) < 0.2
 
 
 def test_a_saved_stack_answers_with_the_same_bits(tmp_path):

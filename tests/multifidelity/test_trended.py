@@ -42,12 +42,15 @@ def swing(time, force, omega, damping=0.1):
 CORNERS = np.array([[0.6, 1.02], [1.9, 1.05], [1.2, 1.38], [0.7, 1.3], [1.8, 1.25], [1.2, 1.2]])
 
 
-def data(runs=6):
+def data(runs=6, seed=None):
+    """Runs far apart, or drawn by a seed."""
     problem = Swing()
     generator = np.random.default_rng(0)
     cheap = np.array([0.5, 1.0]) + generator.random((30, 2)) * np.array([1.5, 0.4])
     low = mflno.sample(problem, cheap, 0, cache=False, show=False)
-    high = mflno.sample(problem, CORNERS[:runs], 1, cache=False, show=False)
+    drawn = np.random.default_rng(seed).random((runs, 2))
+    cases = CORNERS[:runs] if seed is None else [0.5, 1.0] + drawn * [1.5, 0.4]
+    high = mflno.sample(problem, cases, 1, cache=False, show=False)
     return Data(problem, (low,), high)
 
 
@@ -101,6 +104,60 @@ def test_a_run_left_out_is_not_known():
     fresh = again.law(found.at_high(2)).mean
     assert error(fitted.left.mean[2:3], found.high.values[2:3]) > 1e-5
     assert error(fitted.left.mean[2:3], fresh) < 0.02
+
+
+def refits(found, fitted):
+    """Of each run: the fit without it, the question there, and the process's variance."""
+    for i in range(len(found.high)):
+        fewer, at = found.without(i), found.at_high(i)
+        alone = Trended().conditioned(fitted.trend.without(found, i), fewer, 0)
+        pairs = alone.blend.pairs
+        yield i, alone, at, sum(w * each.variance(at.scaled)[0] for w, each in pairs)
+
+
+def test_half_of_the_covariance_is_that_of_errors_at_runs_left_out():
+    found = data(5)
+    fitted = Trended(Gain()).fit(found, seed=0, show=False)
+    outside = np.zeros((513, 513))
+    for i, alone, at, variance in refits(found, fitted):
+        off = (found.high.values[i] - alone.law(at).mean[0]).ravel()
+        outside += np.outer(off, off) / variance / 5
+    for each in fitted.blend.processes:
+        inside = each.whitened.T @ each.whitened
+        wanted = (inside + outside) / 2
+        assert np.abs(each.root.T @ each.root - wanted).max() < 1e-9 * wanted.max()
+
+
+def test_a_run_left_out_is_judged_by_the_errors_at_the_others():
+    found = data(4)
+    fitted = Trended(Gain()).fit(found, seed=0, show=False)
+    rows = [*refits(found, fitted)]
+    squares = [
+        np.square(found.high.values[i] - alone.law(at).mean[0]) / variance
+        for i, alone, at, variance in rows
+    ]
+    for i, alone, at, _ in rows:
+        others = np.mean([each for j, each in enumerate(squares) if j != i], axis=0)[0]
+        mean = alone.blend.mean(at.scaled)
+        wanted = sum(
+            w * each.variance(at.scaled) * (np.square(each.scale) + others) / 2
+            + w * np.square(each.mean(at.scaled) - mean)
+            for w, each in alone.blend.pairs
+        )
+        assert fitted.left is not None
+        assert np.allclose(np.square(fitted.left.std[i]), wanted, rtol=1e-9)
+
+
+def test_the_deviation_is_about_the_error_though_a_trend_bends_to_its_runs():
+    """Residuals at the runs alone give 0.4; the mean logarithm has a standard error of 0.25."""
+    ratios = []
+    for seed in range(12):
+        found = data(5, seed=seed)
+        law = Trended(Gain()).fit(found, seed=0, show=False).law
+        cases, truth = held_out(found.problem)
+        mean, std, _ = law(found.query(cases))
+        ratios.append(np.sqrt(np.square(std).mean() / np.square(mean - truth).mean()))
+    assert 0.6 < np.exp(np.log(ratios).mean()) < 1.7
 
 
 def test_a_cheap_level_that_poles_do_not_describe_is_refused():

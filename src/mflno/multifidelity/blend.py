@@ -1,7 +1,7 @@
 """Several Gaussian processes for the same values, weighed by how they do on values left out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,17 @@ class Blend:
             within = each.variance(rows)[:, None] * np.square(each.scale)
             variance += weight * (within + np.square(own - mean))
         return np.asarray(mean), variance
+
+    def units(self, rows: Float[ndarray, "Q D"]) -> Float[ndarray, " Q"]:
+        """Mean variance of the processes, each in units of its own C."""
+        return np.asarray(sum(w * each.variance(rows) for w, each in self.pairs))
+
+    def heeding(self, errors: Float[ndarray, "N F"]) -> "Blend":
+        """The same means; half of every C from errors over the root of `units`."""
+        rows = np.ascontiguousarray(errors / np.sqrt(len(errors)))
+        return replace(
+            self, processes=tuple(replace(each, errors=rows) for each in self.processes)
+        )
 
     def draws(
         self, rows: Float[ndarray, "Q D"], count: int, seed: int

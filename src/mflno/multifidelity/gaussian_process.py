@@ -16,6 +16,7 @@ Reference: Rasmussen, Williams, Gaussian Processes for Machine Learning, 2006, c
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,6 +157,7 @@ class GaussianProcess:
         weights: K⁻¹ Y.
         whitened: Z = L⁻¹ Y / √N, Y less the drift.
         drift: Known slopes of the mean: rows @ drift is what the mean is without any values.
+        errors: E, errors at values left out in units of the deviation expected there, over √N.
     """
 
     kernel: Kernel
@@ -165,6 +167,7 @@ class GaussianProcess:
     weights: Float[ndarray, "N F"] = field(repr=False)
     whitened: Float[ndarray, "N F"] = field(repr=False)
     drift: Float[ndarray, "D F"] | None = field(default=None, repr=False)
+    errors: Float[ndarray, "N F"] | None = field(default=None, repr=False)
 
     def mean(self, rows: Float[ndarray, "Q D"]) -> Float[ndarray, "Q F"]:
         """Expected values."""
@@ -180,9 +183,16 @@ class GaussianProcess:
         return np.maximum(prior - known, 1e-12 * prior)
 
     @property
+    def root(self) -> Float[ndarray, "R F"]:
+        """R, with C = Rᵀ R: Z, or (Zᵀ Z + Eᵀ E) / 2 = Rᵀ R where E is known."""
+        if self.errors is None:
+            return self.whitened
+        return np.concatenate([self.whitened, self.errors]) / np.sqrt(2.0)
+
+    @cached_property
     def scale(self) -> Float[ndarray, " F"]:
         """Deviation of each output, the root of the diagonal of C."""
-        return np.sqrt(np.square(self.whitened).sum(0))
+        return np.sqrt(np.square(self.root).sum(0))
 
     def draws(
         self, rows: Float[ndarray, "Q D"], numbers: Sequence[int], seed: int
@@ -194,7 +204,7 @@ class GaussianProcess:
         whatever rows are asked for, alone or among others.
         Reference: Wilson et al., Efficiently Sampling Functions from GP Posteriors, 2020.
         """
-        root = np.linalg.qr(self.whitened, mode="r")
+        root = np.linalg.qr(self.root, mode="r")
         waves = Waves.drawn(self.kernel, self.theta, self.rows.shape[1], seed)
         shape = waves.size + len(self.rows), len(root)
         streams = (numpy_stream(seed, "function", s) for s in numbers)
@@ -230,7 +240,8 @@ class GaussianProcess:
             "linear": list(kernel.linear),
         }
         arrays = {f"{name}.{part}": getattr(self, part) for part in parts}
-        return arrays | ({} if self.drift is None else {f"{name}.drift": self.drift}), about
+        more = {f"{name}.drift": self.drift, f"{name}.errors": self.errors}
+        return arrays | {key: each for key, each in more.items() if each is not None}, about
 
     @classmethod
     def from_arrays(
@@ -245,7 +256,8 @@ class GaussianProcess:
         )
         parts = "theta", "rows", "factor", "weights", "whitened"
         found = (arrays[f"{name}.{part}"] for part in parts)
-        return cls(kernel, *found, drift=arrays.get(f"{name}.drift"))
+        more = (arrays.get(f"{name}.{part}") for part in ("drift", "errors"))
+        return cls(kernel, *found, *more)
 
 
 def conditioned(

@@ -15,7 +15,7 @@ Every derivative by q has a closed form: ∂z/∂μ is one more convolution.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
@@ -48,6 +48,12 @@ def monomials(
     return np.stack(table, axis=1), np.array([len(chosen) for chosen in columns])
 
 
+@cache
+def rule() -> tuple[ndarray, ndarray, ndarray]:
+    """Exponents and weights of the quadrature, and what continues a signal to the left."""
+    return (*gauss(), extrapolation(4))
+
+
 def unit_waves(
     signal: Float[ndarray, "N C T"],
     poles: Complex[ndarray, "N M"],
@@ -61,10 +67,10 @@ def unit_waves(
     Without slopes the second array is empty.
     """
     points = signal.shape[-1]
-    left, table = gauss()
+    left, table, beyond = rule()
     inside = np.exp((poles * step)[..., None] * left)
     weight = step * inside @ table.T
-    ghosts = signal[..., :5] @ extrapolation(4)
+    ghosts = signal[..., :5] @ beyond
     longer = np.concatenate([ghosts, signal], axis=-1)
     shifted = np.stack([longer[..., s : s + points - 1] for s in range(5)], axis=-2)
     drive = np.einsum("nms,ncst->ncmt", weight, shifted)

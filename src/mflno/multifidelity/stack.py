@@ -1,9 +1,13 @@
 """Several methods for the same data, weighed by how they do at runs left out.
 
-    û = Σ_k w_k û_k,    w_k ∝ e_k^-N,    e_k: relative error of method k at the N runs left out
+    û  = Σ_k w_k û_k,    w_k ∝ e_k^-N,    e_k: relative error of method k at the N runs left out
+    σ² = Σ_k w_k σ_k² + Σ_k v_k (û_k - û)²,    v_k ∝ e_k^-4
 
-the weights that the errors' likelihood gives, were they normal with one scale a method. Nothing
-but the runs paid for is looked at. A run left out is judged by weights it had no say in.
+w are the weights that the errors' likelihood gives, were they normal with one scale a method,
+and as if there were five runs at least: with fewer a bad method is not to drag the good ones
+along. Methods err alike, so N errors are fewer votes than N; disagreement is therefore counted
+with weights v that decide less. Nothing but the runs paid for is looked at. A run left out is
+judged by weights it had no say in.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,8 +29,10 @@ from mflno.shapes import Float
 
 ENOUGH = 1e-5
 """Relative error at runs left out from which no further method is tried."""
-SMALLEST = 1e-3
-"""Weights below it are not worth the time of another answer."""
+SMALLEST, FAINT = 5e-3, 3e-2
+"""Least w and v worth the time of another answer."""
+FIRM, LOOSE = 5, 4
+"""Least exponent of w; exponent of v."""
 
 
 class Member(NamedTuple):
@@ -97,17 +103,36 @@ def member(
     return Member(name, predictor, left, float(getattr(predictor, "score", error)))
 
 
-def weighed(scores: Sequence[float], runs: int) -> Float[ndarray, " M"]:
-    """The weights w ∝ e^-N.
+def weighed(
+    scores: Sequence[float], power: int, smallest: float = SMALLEST
+) -> Float[ndarray, " M"]:
+    """The weights e^-power, those left out that are less than the smallest worth its time.
 
     Example:
         >>> weighed([0.01, 0.02], 3).round(3).tolist()
         [0.889, 0.111]
     """
-    logs = -runs * np.log(np.maximum(scores, 1e-300))
+    logs = -power * np.log(np.maximum(scores, 1e-300))
     weights = np.exp(logs - logs.max())
-    weights = np.where(weights < SMALLEST * weights.sum(), 0.0, weights)
+    weights = np.where(weights < smallest * weights.sum(), 0.0, weights)
     return weights / weights.sum()
+
+
+class Votes(NamedTuple):
+    """How much each member counts.
+
+    Attributes:
+        weights: w, in the mean.
+        doubts: v, where members disagree.
+    """
+
+    weights: Float[ndarray, " M"]
+    doubts: Float[ndarray, " M"]
+
+
+def votes(scores: Sequence[float], runs: int) -> Votes:
+    """Both weights, from so many runs left out."""
+    return Votes(weighed(scores, max(runs, FIRM)), weighed(scores, LOOSE, FAINT))
 
 
 def combined(members: Sequence[Member], data: Data) -> Law | None:
@@ -123,19 +148,19 @@ def combined(members: Sequence[Member], data: Data) -> Law | None:
         # The score may count a misfit too; the share of the run left out is taken from it.
         without = np.delete(squares, i, axis=1).mean(1) / np.maximum(squares.mean(1), 1e-300)
         scores = [each.score for each in members] * np.sqrt(without)
-        weights = weighed(list(scores), count - 1)
         own = [Law(law.mean[i : i + 1], law.std[i : i + 1]) for law in laws]
-        law = mixed(own, weights)
+        law = mixed(own, votes(list(scores), count - 1))
         means[i], stds[i] = law.mean[0], law.std[0]
     return Law(means, stds)
 
 
-def mixed(laws: Sequence[Law], weights: Float[ndarray, " M"]) -> Law:
+def mixed(laws: Sequence[Law], counted: Votes) -> Law:
     """Mean, and deviation within the members and between them."""
-    pairs = [*zip(weights, laws, strict=True)]
-    mean = sum(w * law.mean for w, law in pairs)
-    variance = sum(w * (np.square(law.std) + np.square(law.mean - mean)) for w, law in pairs)
-    return Law(np.asarray(mean), np.sqrt(np.asarray(variance)))
+    rows = [*zip(*counted, laws, strict=True)]
+    mean = sum(w * law.mean for w, _, law in rows)
+    within = sum(w * np.square(law.std) for w, _, law in rows)
+    between = sum(v * np.square(law.mean - mean) for _, v, law in rows)
+    return Law(np.asarray(mean), np.sqrt(np.asarray(within + between)))
 
 
 @dataclass(frozen=True)
@@ -145,7 +170,7 @@ class StackPredictor:
     Attributes:
         names: Of those that count.
         predictors: Those.
-        weights: Theirs; they add up to 1.
+        votes: Their weights; each kind adds up to 1.
         story: Score and weight of every method tried, or why it did not suit.
         seed: Of the draws.
         left: Each run as a stack without it had it; not kept in files.
@@ -156,7 +181,7 @@ class StackPredictor:
 
     names: tuple[str, ...]
     predictors: tuple[Predictor, ...] = field(repr=False)
-    weights: Float[ndarray, " M"]
+    votes: Votes
     story: Mapping[str, Any] = field(repr=False)
     seed: int
     left: Law | None = field(default=None, repr=False)
@@ -166,17 +191,17 @@ class StackPredictor:
         cls, members: Sequence[Member], unfit: Mapping[str, str], data: Data, seed: int
     ) -> "StackPredictor":
         """Those members that count."""
-        weights = weighed([each.score for each in members], len(data.high))
+        counted = votes([each.score for each in members], len(data.high))
         story: dict[str, Any] = {
             each.name: {"error": each.score, "weight": float(w)}
-            for each, w in zip(members, weights, strict=True)
+            for each, w in zip(members, counted.weights, strict=True)
         }
         story |= {name: {"refused": why} for name, why in unfit.items()}
-        keep = [int(i) for i in np.flatnonzero(weights)]
+        keep = [int(i) for i in np.flatnonzero(counted.weights + counted.doubts)]
         return cls(
             tuple(members[i].name for i in keep),
             tuple(members[i].predictor for i in keep),
-            weights[keep],
+            Votes(counted.weights[keep], counted.doubts[keep]),
             story,
             seed,
             combined(members, data),
@@ -186,32 +211,35 @@ class StackPredictor:
     def score(self) -> float:
         """Expected relative error: the members' own, in the weighted mean of squares."""
         told = [self.story[name]["error"] for name in self.names]
-        return float(np.sqrt(self.weights @ np.square(told)))
+        return float(np.sqrt(self.votes.weights @ np.square(told)))
 
     def named(self, name: str) -> Predictor | None:
         """A member by its name."""
         return dict(zip(self.names, self.predictors, strict=True)).get(name)
 
     def law(self, query: Query, *, draws: int = 0) -> Law:
-        """The mixture; draw s belongs to one member everywhere."""
-        picks = [
-            int(numpy_stream(self.seed, "member", s).choice(len(self.weights), p=self.weights))
-            for s in range(draws)
-        ]
+        """The mixture; draw s is one member's everywhere, about the mean of one member."""
+        streams = [numpy_stream(self.seed, "member", s) for s in range(draws)]
+        chances = self.votes.weights, self.votes.doubts
+        picks = [[int(each.choice(len(p), p=p)) for p in chances] for each in streams]
+        spread = {pick for pick, _ in picks}
         laws = [
-            each.law(query, draws=draws if number in picks else 0)
+            each.law(query, draws=draws if number in spread else 0)
             for number, each in enumerate(self.predictors)
         ]
-        law = mixed(laws, self.weights)
+        law = mixed(laws, self.votes)
         if not draws:
             return law
-        drawn = [laws[pick].draws for pick in picks]
-        rows = [own[s] for s, own in enumerate(drawn) if own is not None]
+        rows = []
+        for s, (pick, other) in enumerate(picks):
+            drawn = laws[pick].draws
+            if drawn is not None:
+                rows.append(drawn[s] - laws[pick].mean + laws[other].mean)
         return Law(law.mean, law.std, np.stack(rows))
 
     def arrays(self) -> tuple[dict[str, ndarray], dict[str, Any]]:
         """Every member's, under its number."""
-        arrays, about = {"weights": self.weights}, []
+        arrays, about = self.votes._asdict(), []
         for number, (name, each) in enumerate(zip(self.names, self.predictors, strict=True)):
             own, told = each.arrays()
             arrays |= {f"{number}.{key}": value for key, value in own.items()}
@@ -229,6 +257,5 @@ class StackPredictor:
             own = {k.removeprefix(mark): v for k, v in arrays.items() if k.startswith(mark)}
             predictors.append(predictor_kind(told["kind"]).from_arrays(own, told["about"]))
         names = tuple(told["name"] for told in about["members"])
-        return cls(
-            names, tuple(predictors), arrays["weights"], about["story"], int(about["seed"])
-        )
+        counted = Votes(arrays["weights"], arrays.get("doubts", arrays["weights"]))
+        return cls(names, tuple(predictors), counted, about["story"], int(about["seed"]))

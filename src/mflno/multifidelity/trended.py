@@ -3,11 +3,18 @@
     û(t; c) = trend(t; c) + g(t; c),    g ~ GP through the trend's residuals at the runs
 
 The trend carries what is known of oscillators into places between the runs, the process takes
-the rest exactly at the runs and says how far to trust both elsewhere.
+the rest exactly at the runs and says how far to trust both elsewhere. A trend bends to its
+runs, and what it leaves there is less than its errors elsewhere; so half of the process's
+covariance C over time is that of errors at runs left out:
+
+    C = ½ Rᵀ K⁻¹ R / N + ½ mean_i e_i e_iᵀ / v_i
+
+R the residuals at the runs, e_i the error at run i without it, v_i the variance expected there
+in units of C. A run left out is judged by the errors at the others.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,17 +74,24 @@ class Trended:
 
     def with_process(self, trend: Trend, data: Data, seed: int) -> "TrendedPredictor":
         """The process, and how both together do at runs left out."""
-        made = self.conditioned(trend, data, seed)
-        if len(data.high) < 3:
+        made, count = self.conditioned(trend, data, seed), len(data.high)
+        if count < 3:
             return made
-        runs = range(len(data.high))
-        laws = []
-        for i in runs:
-            fewer = self.conditioned(trend.without(data, i), data.without(i), seed)
-            laws.append(fewer.law(data.at_high(i)))
-        law = joined(laws)
-        score = scored(trend, relative_error(law.mean, data.high.values))
-        return TrendedPredictor(trend, made.blend, made.mean, seed, law, score)
+        queries = [data.at_high(i) for i in range(count)]
+        fewer = [
+            self.conditioned(trend.without(data, i), data.without(i), seed)
+            for i in range(count)
+        ]
+        pairs = [*zip(fewer, queries, strict=True)]
+        mean = joined(each.law(query) for each, query in pairs).mean
+        units = np.concatenate([each.blend.units(query.scaled) for each, query in pairs])
+        errors = (data.high.values - mean).reshape(count, -1) / np.sqrt(units)[:, None]
+        left = joined(
+            each.heeding(np.delete(errors, i, axis=0)).law(query)
+            for i, (each, query) in enumerate(pairs)
+        )
+        score = scored(trend, relative_error(mean, data.high.values))
+        return replace(made.heeding(errors), left=left, score=score)
 
     def conditioned(self, trend: Trend, data: Data, seed: int) -> "TrendedPredictor":
         """The process through what the trend leaves at the runs."""
@@ -145,6 +159,10 @@ class TrendedPredictor:
             off = self.blend.draws(query.scaled, draws, self.seed)
             drawn = mean + off.reshape(draws, *shape)
         return Law(mean, np.sqrt(variance).reshape(shape), drawn)
+
+    def heeding(self, errors: Float[ndarray, "N F"]) -> "TrendedPredictor":
+        """The same mean, with a deviation that knows of errors at runs left out."""
+        return replace(self, blend=self.blend.heeding(errors))
 
     def arrays(self) -> tuple[dict[str, ndarray], dict[str, Any]]:
         """Trend, processes, mean and seed."""

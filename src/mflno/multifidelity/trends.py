@@ -230,13 +230,13 @@ class PoleTrend:
         return replace(self, misfit=float(np.sqrt(np.square(off).mean())))
 
     def without(self, data: Data, index: int) -> "PoleTrend":
-        """A few steps from where the fit of all runs ended."""
+        """On from where the fit of all runs ended, to the end: the run is not felt."""
         if self.belief is None:
             return self
         runs = runs_at(data, len(data.problem.levels) - 1)
         fewer = runs.thinned(runs.band).without(index)
         start = Fitted(self.theta, loss_of(self.model, fewer, self.theta, self.belief))
-        end = descended(self.model, fewer, start, self.belief, steps=12)
+        end = descended(self.model, fewer, start, self.belief, steps=50)
         return replace(self, theta=end.theta)
 
     def arrays(self) -> tuple[dict[str, ndarray], dict[str, Any]]:
