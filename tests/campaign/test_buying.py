@@ -10,7 +10,7 @@ import pytest
 
 import mflno
 from mflno.campaign import Campaign, Inline, Plan, next_action, read_campaign, state_of
-from mflno.campaign.buying import Market, conditioned
+from mflno.campaign.buying import REACH, Market, conditioned
 from mflno.campaign.state import ROUND, Choose, Fit, Stop, advance
 from mflno.campaign.thrift import Bought, thrifty
 from mflno.cli import main
@@ -106,6 +106,23 @@ def test_the_choice_is_what_conditioning_the_joint_law_by_hand_gives(tmp_path):
     size = np.abs(wanted).max()
     # The noise is a ten thousandth: exact conditioning and its features differ by that much.
     assert np.abs(left @ left.T - wanted[np.ix_(keep, keep)]).max() < 1e-6 * size
+
+
+def test_the_reach_is_measured_and_long_along_what_changes_nothing(tmp_path):
+    class Flat(Chain):
+        def solve_many(self, cases, level):
+            return super().solve_many(
+                np.stack([cases[:, 0], np.full(len(cases), 0.3)], 1), level
+            )
+
+    flat, cases = Flat(), grid_cases(CHAIN, 5)
+    data = [mflno.sample(flat, cases, level, cache=False) for level in range(3)]
+    plan = small()
+    state = state_of([{"event": "created", "levels": 3}])
+    kappa, damping = Market(flat, plan, cases, state, data).reaches
+    assert damping > 5 * kappa
+    few = [each.take(range(4)) for each in data]
+    assert Market(flat, plan, cases, state, few).reaches.tolist() == [REACH, REACH]
 
 
 def test_methods_that_solve_a_lower_level_to_answer_are_refused():

@@ -25,10 +25,14 @@ from mflno.campaign.choosing import Chosen, placed
 from mflno.campaign.plan import Plan
 from mflno.campaign.state import Choose, Run, State
 from mflno.data import Parameter, Trajectories
+from mflno.multifidelity.gaussian_process import Prior, learned
+from mflno.multifidelity.kernel import Kernel
 from mflno.multifidelity.query import interpolated
 from mflno.problems import Problem
 from mflno.shapes import Bool, Float
 
+ENOUGH = 8
+"""Runs of a level from which its reach is measured."""
 LONG = 20.0
 """Age of a campaign whose budget is spent, see `annealed_costs`."""
 REACH, RANK, NOISE = 1.5, 128, 1e-4
@@ -65,6 +69,21 @@ class Market:
         values = [interpolated(each.grid, each.values, grid) for each in self.data]
         return agreement([each.cases for each in self.data], values)
 
+    @property
+    def reaches(self) -> Float[ndarray, " P"]:
+        """Distance along each axis over which the response is alike, from the runs there are.
+
+        Of the highest level that has enough of them: it is most like the highest of all.
+        """
+        enough = [each for each in self.data if len(each) >= ENOUGH]
+        if not enough:
+            return np.full(len(self.axes), REACH)
+        runs = enough[-1]
+        kernel = Kernel((tuple(range(len(self.axes))),), "matern52")
+        values = (runs.values - runs.values.mean(0)).reshape(len(runs), -1)
+        theta = learned(kernel, placed(runs.cases, self.axes), values, prior=Prior(REACH))
+        return np.exp(theta[: len(self.axes)])
+
     def cases(self, level: int, *states: str) -> Float[ndarray, "N P"]:
         """Scaled cases of a level's runs in these states; in all when none is named."""
         runs = [run for run in self.state.runs.values() if run.level == level]
@@ -76,7 +95,8 @@ class Market:
         places = placed(self.pool, self.axes)
         runs = [run for run in self.state.runs.values() if run.state != "failed"]
         known = placed(np.array([run.case for run in runs]), self.axes)
-        prior = prior_features(np.concatenate([places, known]), REACH, RANK)
+        stretched = np.concatenate([places, known]) * (REACH / self.reaches)
+        prior = prior_features(stretched, REACH, RANK)
         levels = range(len(law.sizes))
         views = [
             View(places, done=self.cases(k, "done"), failed=self.cases(k, "failed"))

@@ -1,8 +1,9 @@
-"""`mflno bench`: speed beside the published formulation, and choices beside each other."""
+"""`mflno bench`: speed beside the published formulation, choices, what a campaign costs."""
 
 import argparse
 import json
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument("what", choices=["layer", "growth", "choices"], help="what")
+    parser.add_argument("what", choices=["layer", "growth", "choices", "campaign"], help="what")
     parser.add_argument("--repeats", type=int, default=15, help="timed passes of each row")
     words = {
         "problem": "lorenz duffing", "choice": "auto topb random maximin", "method": "auto",
@@ -40,6 +41,11 @@ def run(arguments: argparse.Namespace) -> int:
     torch.set_num_threads(1)
     if arguments.what == "choices":
         return compare_choices(arguments)
+    if arguments.what == "campaign":
+        from mflno.study.bench_campaign import choosing, overhead
+
+        show(chain([overhead()], choosing()), as_json=arguments.json)
+        return 0
     if arguments.what == "layer":
         show(comparison(paper_sizes(), arguments.repeats), as_json=arguments.json)
     else:
