@@ -1,10 +1,13 @@
 """Wrong usage is one line on standard error, with exit status 2, and begins nothing."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from mflno.cli import main
+from mflno.cli import THREADS, main
 from mflno.commands import COMMANDS
 
 
@@ -50,6 +53,24 @@ def test_what_the_machine_refuses_is_one_line_and_status_1(capsys, tmp_path):
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert str(tmp_path / "file") in said
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_fits_have_one_thread_and_solvers_what_they_always_had():
+    code = (
+        "import os, mflno.cli\n"
+        "mflno.cli.one_thread()\n"
+        "import numpy as np\n"
+        "np.ones((800, 800)) @ np.ones((800, 800))\n"
+        "print(len(os.listdir('/proc/self/task')), [n for n in os.environ if 'THREADS' in n])\n"
+    )
+    kept = {name: value for name, value in os.environ.items() if name not in THREADS}
+    words = [sys.executable, "-c", code]
+    said = subprocess.run(words, capture_output=True, text=True, check=True, env=kept)
+    assert said.stdout == "1 []\n"
+    told = {**kept, "OMP_NUM_THREADS": "2"}
+    said = subprocess.run(words, capture_output=True, text=True, check=True, env=told)
+    assert said.stdout.endswith("['OMP_NUM_THREADS']\n")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
