@@ -18,7 +18,7 @@ from mflno.shapes import Complex, Float
 
 WIDE = 64
 """Pairs of channels from which on a matrix product a frequency is the faster one."""
-BLOCK_BYTES = 2**17
+BLOCK_BYTES = 200_000
 """Spectra of one block of cases on a CPU: a cache holds it, with room for the rest."""
 WIDE_BYTES = 2**23
 """The same where each block has to be laid out by frequency, which few large blocks do best."""
