@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -162,3 +163,33 @@ def test_nothing_there_is_one_clear_line(capsys):
         said = capsys.readouterr().err
         assert said.count("\n") == 1
         assert said.startswith(f"mflno {line[0]}: ")
+
+
+MINE = """
+import os
+from pathlib import Path
+import numpy as np
+import mflno
+from mflno.problems import ExternalProblem
+
+def decay(case, grid):
+    with Path(__file__).with_name("pids.txt").open("a") as file:
+        file.write(f"{os.getpid()} {len(grid)}\\n")
+    return np.exp(-case["a"] * grid)
+
+levels = [mflno.Level(name, np.linspace(0.0, 5.0, points), cost=float(points))
+          for name, points in (("low", 32), ("high", 64))]
+problem = ExternalProblem("mine", parameters=[mflno.Parameter("a", 0.1, 1.0)],
+                          levels=levels, solvers=[decay, decay])
+"""
+
+
+def test_jobs_solve_the_lower_levels_of_a_file_in_processes_of_their_own(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    words = ["--lower", "grid:6", "--budget", "3", "--method", "pod-gp", "--quiet"]
+    line = ["run", "mine.py:problem", "--jobs", "2", "--out", "c", "--runner", "inline"]
+    assert main([*line, *words]) == 0
+    rows = [each.split() for each in (tmp_path / "pids.txt").read_text().splitlines()]
+    low = {pid for pid, points in rows if points == "32"}
+    assert sum(points == "32" for _, points in rows) == 6
+    assert str(os.getpid()) not in low

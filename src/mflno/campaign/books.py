@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -15,7 +16,7 @@ from mflno.campaign.pools import candidates, lower_cases
 from mflno.campaign.state import Run, State
 from mflno.campaign.thrift import Bought
 from mflno.data import Trajectories
-from mflno.errors import SolveFailed
+from mflno.errors import ArgumentError, SolveFailed
 from mflno.exchange import read_trajectories, write_trajectories
 from mflno.multifidelity import Surrogate, load
 from mflno.problems import Problem
@@ -65,17 +66,24 @@ class Books:
             return read_trajectories(path)
         plan, failures = self.plan, dict[int, SolveFailed]()
         cases = lower_cases(self.problem, plan.lower, seed=plan.seed, folder=plan.folder)
-        # A class out of a lone file cannot travel to the processes that `sample` would start.
-        travels = not type(self.problem).__module__.startswith("mflno_file_")
-        jobs = (plan.jobs or 1) if travels else 1
-        solved = sample(
-            self.problem, cases, level, jobs=jobs, failures=failures, show=self.show
-        )
+        solved = self._sampled(cases, level, failures)
         if len(solved) < len(cases) / 2:
             raise failures[min(failures)]
         path.parent.mkdir(exist_ok=True)
         write_trajectories(solved, path)
         return solved
+
+    def _sampled(
+        self, cases: Float[ndarray, "N P"], level: int, failures: dict[int, SolveFailed]
+    ) -> Trajectories:
+        words: dict[str, Any] = {"failures": failures, "show": self.show}
+        try:
+            return sample(self.problem, cases, level, jobs=self.plan.jobs or 1, **words)
+        except ArgumentError as error:
+            if error.place != "answers.task":
+                raise
+            # A problem made of what cannot travel is solved right here.
+            return sample(self.problem, cases, level, **words)
 
     def data(self, state: State, names: Sequence[str]) -> list[Trajectories]:
         """Runs by name, with what was solved of the lower levels, cheapest level first."""

@@ -126,8 +126,9 @@ class Campaign:
             driver.recover()
             state = driver.state
             if asked(state, self.plan, count) is None:
-                rule, remedy = "runs must be left", "raise the budget"
-                raise ArgumentError("ask", rule, f"{self.plan.budget:g} asked for", remedy)
+                rule, came = "runs must be left", f"a budget of {self.plan.budget:g}, all spent"
+                remedy = f"raise the budget, as --budget {self.plan.budget + count:g}"
+                raise ArgumentError("ask", rule, came, remedy)
             ready = state.known >= self.plan.start and state.scarce(self.plan) is None
             if ready and state.fitted != state.done:
                 driver.fit()
