@@ -206,6 +206,12 @@ def test_a_plan_that_buys_refuses_what_it_does_not_use(words):
         Plan("chain", budget=4.5)
 
 
+def test_a_method_known_to_need_a_lower_level_is_refused_before_anything_is_paid(tmp_path):
+    with pytest.raises(ArgumentError, match=r"Plan\.method: must answer without solving"):
+        done(tmp_path / "c", small(method="line"))
+    assert not (tmp_path / "c").exists()
+
+
 def test_asked_and_told_by_name_each_run_keeps_its_level(tmp_path, capsys):
     words = ["--levels", "buy", "--budget", "5", "--method", "mf-gp", "--pool", "grid:8"]
     line = ["ask", "c", "-n", "3", "--problem", "chain", "--to", "n.csv", "--quiet", *words]

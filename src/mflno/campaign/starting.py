@@ -10,6 +10,7 @@ from mflno.campaign.learning import method_of
 from mflno.campaign.plan import Plan, named
 from mflno.campaign.pools import candidates, lower_cases
 from mflno.campaign.runners import Elsewhere, Inline, Local, Runner, default_slots
+from mflno.campaign.thrift import NEEDY
 from mflno.errors import ArgumentError
 from mflno.problems import Problem
 
@@ -37,6 +38,12 @@ def runner_of(plan: Plan, problem: Problem) -> Runner:
 def check_plan(problem: Problem, plan: Plan) -> None:
     """Raise for every word of a plan that would fail once runs are paid for."""
     method_of(plan.method)
+    if plan.buys and named(plan.method)[0] in NEEDY:
+        rule, remedy = (
+            "must answer without solving a level that is bought",
+            "choose mf-gp or auto",
+        )
+        raise ArgumentError("Plan.method", rule, repr(named(plan.method)[0]), remedy)
     candidates(problem, plan.pool, seed=plan.seed, folder=plan.folder)
     if not plan.buys:
         lower_cases(problem, plan.lower, seed=plan.seed, folder=plan.folder)

@@ -17,6 +17,9 @@ from mflno.problems import Problem
 from mflno.seeds import numpy_stream
 from mflno.shapes import Float
 
+NEEDY = "line", "mflno-networks", "mf-deeponet-residual"
+"""Methods known to solve lower levels to answer; any other that does is refused at its fit."""
+
 
 @dataclass(frozen=True)
 class Bought:

@@ -91,12 +91,19 @@ class Laboratory:
         """What a campaign with these runs would know."""
         return [*self.lower, self.high.take(sorted(picks))]
 
-    def fit(self, plan: Plan, picks: Sequence[int]) -> tuple[Surrogate, float]:
-        """The surrogate of these runs and its seconds; made once for all choices."""
-        key = (json.dumps(plan.method), plan.seed, tuple(sorted(picks)))
+    def fit(
+        self, plan: Plan, picks: Sequence[int], warm: Surrogate | None = None
+    ) -> tuple[Surrogate, float]:
+        """The surrogate of these runs and its seconds; the first one made for all choices.
+
+        It begins where the round before ended, as in a campaign.
+        """
+        before = warm.cases.tobytes() if warm else b""
+        key = (json.dumps(plan.method), plan.seed, tuple(sorted(picks)), before)
         if key not in self.fits:
             begin = time.perf_counter()
-            made = learned(self.problem, self.data(picks), plan, show=self.show)
+            data = self.data(picks)
+            made = learned(self.problem, data, plan, warm=warm, show=self.show)
             self.fits = {key: (made, time.perf_counter() - begin)} | {
                 old: fit for old, fit in self.fits.items() if len(old[2]) == plan.start
             }
@@ -127,9 +134,9 @@ def campaign(laboratory: Laboratory, cell: Cell) -> Iterator[Row]:
     chosen = design(question, cell.start)
     picks = places(laboratory.pool, chosen.cases)
     returned: list[Row] = []
-    rounds, forecast = 0, None
+    rounds, forecast, surrogate = 0, None, None
     while True:
-        surrogate, seconds = laboratory.fit(plan, picks)
+        surrogate, seconds = laboratory.fit(plan, picks, surrogate)
         if forecast:
             fresh = picks[-len(forecast.spread) :]
             returned += came(laboratory, forecast, fresh, rounds)
