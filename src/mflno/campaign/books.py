@@ -66,24 +66,15 @@ class Books:
             return read_trajectories(path)
         plan, failures = self.plan, dict[int, SolveFailed]()
         cases = lower_cases(self.problem, plan.lower, seed=plan.seed, folder=plan.folder)
-        solved = self._sampled(cases, level, failures)
+        jobs = plan.jobs or 1
+        solved = sampled(
+            self.problem, cases, level, jobs=jobs, failures=failures, show=self.show
+        )
         if len(solved) < len(cases) / 2:
             raise failures[min(failures)]
         path.parent.mkdir(exist_ok=True)
         write_trajectories(solved, path)
         return solved
-
-    def _sampled(
-        self, cases: Float[ndarray, "N P"], level: int, failures: dict[int, SolveFailed]
-    ) -> Trajectories:
-        words: dict[str, Any] = {"failures": failures, "show": self.show}
-        try:
-            return sample(self.problem, cases, level, jobs=self.plan.jobs or 1, **words)
-        except ArgumentError as error:
-            if error.place != "answers.task":
-                raise
-            # A problem made of what cannot travel is solved right here.
-            return sample(self.problem, cases, level, **words)
 
     def data(self, state: State, names: Sequence[str]) -> list[Trajectories]:
         """Runs by name, with what was solved of the lower levels, cheapest level first."""
@@ -147,3 +138,22 @@ def joined(given: Trajectories, bought: Trajectories) -> Trajectories:
     if not len(given):
         return bought
     return given.join(bought) if len(bought) else given
+
+
+def sampled(
+    problem: Problem,
+    cases: Float[ndarray, "N P"],
+    level: int,
+    *,
+    jobs: int,
+    failures: dict[int, SolveFailed],
+    show: bool,
+) -> Trajectories:
+    """The cases solved side by side; right here where the problem cannot travel."""
+    words: dict[str, Any] = {"failures": failures, "show": show}
+    try:
+        return sample(problem, cases, level, jobs=jobs, **words)
+    except ArgumentError as error:
+        if error.place != "answers.task":
+            raise
+        return sample(problem, cases, level, **words)

@@ -75,6 +75,10 @@ def compare_choices(arguments: argparse.Namespace) -> int:
     if arguments.out is None:
         raise ArgumentError("--out", "must be named", "nothing", "as --out choices.jsonl")
     path = Path(arguments.out)
+    if not path.parent.is_dir():
+        raise ArgumentError("--out", "its folder must exist", path.parent, "make it first")
+    if arguments.seeds < 1:
+        raise ArgumentError("--seeds", "must be 1 or more", arguments.seeds, "pass 5")
     for row in compare(cells_of(arguments), path):
         names = "problem", "method", "choice", "seed", "runs", "mean", "max"
         if not arguments.json:

@@ -56,10 +56,11 @@ class Parser(argparse.ArgumentParser):
     Example:
         >>> parser = Parser(prog="mflno run")
         >>> _ = parser.add_argument("--budget", type=int)
-        >>> parser.parse_args(["--budgt", "9"])
-        Traceback (most recent call last):
-        mflno.errors.ArgumentError: --budgt: must be an option of mflno run; got '--budgt'; \
-did you mean --budget?
+        >>> try:
+        ...     parser.checked(["--budgt", "9"])
+        ... except ArgumentError as error:
+        ...     print(error.remedy)
+        did you mean --budget?
     """
 
     def __init__(self, **words: object) -> None:
