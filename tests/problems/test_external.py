@@ -242,3 +242,8 @@ def test_a_named_problem_can_be_solved_in_a_process_of_its_own(tmp_path):
     call = Call("mflno.problems.loading:solved", arguments, tmp_path, 60.0)
     expected = load_problem("lorenz").solve(np.array([0.5, 6.5]), 0)
     assert np.array_equal(call_to_end(call)["values"], expected)
+
+
+def test_a_maker_that_wants_arguments_is_refused_in_words():
+    with pytest.raises(ArgumentError, match="must need no arguments"):
+        load_problem("json:dumps")

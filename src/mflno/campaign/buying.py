@@ -25,9 +25,7 @@ from mflno.campaign.choosing import Chosen, placed
 from mflno.campaign.plan import Plan
 from mflno.campaign.state import Choose, Run, State
 from mflno.data import Parameter, Trajectories
-from mflno.multifidelity.gaussian_process import Prior, learned
-from mflno.multifidelity.kernel import Kernel
-from mflno.multifidelity.query import interpolated
+from mflno.multifidelity import Kernel, Prior, interpolated, learned
 from mflno.problems import Problem
 from mflno.shapes import Bool, Float
 

@@ -11,8 +11,7 @@ from mflno.active import ErrorGoal, Evidence, Verdict
 from mflno.campaign.plan import Named, Plan, named
 from mflno.campaign.thrift import thrifty
 from mflno.data import Trajectories
-from mflno.multifidelity import Method, Surrogate, fit, method_named
-from mflno.multifidelity.names import DEFAULT
+from mflno.multifidelity import DEFAULT, Method, Surrogate, fit, method_named
 from mflno.problems import Problem
 from mflno.processes import function_named
 from mflno.shapes import Float

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         value = getattr(arguments, name)
         if value is not None and value < 1:
             raise ArgumentError(f"--{name}", "must be 1 or more", value, "pass a count")
-    from mflno.multifidelity.surrogate import checked_device
+    from mflno.multifidelity import checked_device
     from mflno.study.contenders import contenders
     from mflno.study.reproduce import Scope, compute
     from mflno.study.results import write_results

@@ -37,29 +37,6 @@ def quick_methods() -> dict[str, Method]:
     return {"pod-gp": PodGP(), "mf-gp": MFGP(), "nargp": NARGP(), **operators()}
 
 
-def fitted(
-    methods: Mapping[str, Method],
-    data: Data,
-    *,
-    seed: int,
-    device: str,
-    warm: Predictor | None,
-    show: bool,
-) -> StackPredictor:
-    """Fit and judge each method, then weigh them."""
-    known = warm if isinstance(warm, StackPredictor) else None
-    members, unfit = tried(methods, data, seed=seed, device=device, warm=known, show=show)
-    return StackPredictor.of(members, unfit, data, seed)
-
-
-def kept(place: str, predictor: Predictor) -> Law:
-    """The answers at runs left out that a fit has already made."""
-    if isinstance(predictor, StackPredictor) and predictor.left is not None:
-        return predictor.left
-    rule, remedy = "must come from this method's fit", "fit again"
-    raise ArgumentError(f"{place}.left_out", rule, type(predictor).__name__, remedy)
-
-
 @dataclass(frozen=True)
 class Auto:
     """Tries methods on the runs there are, and says which count and why.
@@ -86,15 +63,23 @@ class Auto:
         show: bool = True,
     ) -> StackPredictor:
         """All of them; the predictor's `story` tells error and weight of each."""
-        return fitted(self.methods, data, seed=seed, device=device, warm=warm, show=show)
+        known = warm if isinstance(warm, StackPredictor) else None
+        members, unfit = tried(
+            self.methods, data, seed=seed, device=device, warm=known, show=show
+        )
+        return StackPredictor.of(members, unfit, data, seed)
 
     def left_out(self, data: Data, predictor: Predictor, *, seed: int) -> Law:
         """What the fit has already made."""
-        return kept("Auto", predictor)
+        if isinstance(predictor, StackPredictor) and predictor.left is not None:
+            return predictor.left
+        rule, remedy = "must come from this method's fit", "fit again"
+        place = f"{type(self).__name__}.left_out"
+        raise ArgumentError(place, rule, type(predictor).__name__, remedy)
 
 
 @dataclass(frozen=True)
-class MovingMFLNO:
+class MovingMFLNO(Auto):
     """The MF-LNO with poles and residues that move with the case; operators alone.
 
     Args:
@@ -108,19 +93,3 @@ class MovingMFLNO:
     name: ClassVar[str] = "mflno"
 
     methods: Mapping[str, Method] = field(default_factory=operators)
-
-    def fit(
-        self,
-        data: Data,
-        *,
-        seed: int,
-        device: str = "cpu",
-        warm: Predictor | None = None,
-        show: bool = True,
-    ) -> StackPredictor:
-        """All of them; the predictor's `story` tells error and weight of each."""
-        return fitted(self.methods, data, seed=seed, device=device, warm=warm, show=show)
-
-    def left_out(self, data: Data, predictor: Predictor, *, seed: int) -> Law:
-        """What the fit has already made."""
-        return kept("MovingMFLNO", predictor)

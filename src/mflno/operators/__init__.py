@@ -22,7 +22,7 @@ from mflno.operators.network import (
     identity,
 )
 from mflno.operators.packing import Packing, chain_forward
-from mflno.operators.quadrature import extrapolation, gauss
+from mflno.operators.quadrature import basis, extrapolation, gauss
 from mflno.operators.spectrum import Spectrum
 
 RULES = {"causal": Causal, "residue": Residue, "published": Published}
@@ -44,6 +44,7 @@ __all__ = [
     "Residue",
     "Rule",
     "Spectrum",
+    "basis",
     "build_operator",
     "causal_convolution",
     "chain_forward",

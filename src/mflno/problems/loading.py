@@ -1,6 +1,7 @@
 """A problem by one word of text, so that it can be named on a command line or to a process."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,23 @@ def load_problem(source: str | Path | Mapping[str, Any], folder: str | Path = ".
     found = function_named(text, called=False)
     # A class with the right attributes looks like a problem too; it is what makes one.
     ready = isinstance(found, Problem) and not isinstance(found, type)
-    made = found() if callable(found) and not ready else found
+    made = called(found, text) if callable(found) and not ready else found
     if isinstance(made, Problem):
         return made
     rule, remedy = "must be a problem or make one", "see docs/add-a-problem.md"
     raise ArgumentError(text, rule, type(made).__name__, remedy)
+
+
+def called(maker: Callable[[], Any], text: str) -> Any:  # noqa: ANN401
+    """What a maker makes; one that wants arguments is none."""
+    try:
+        signature(maker).bind()
+    except TypeError as error:
+        rule, remedy = "must need no arguments", "name a function of none that makes it"
+        raise ArgumentError(text, rule, str(error), remedy) from error
+    except ValueError:  # something compiled that does not tell its arguments
+        pass
+    return maker()
 
 
 def solved(

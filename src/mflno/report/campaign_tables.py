@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from mflno.campaign import History, Run
-from mflno.multifidelity import Surrogate
-from mflno.multifidelity.learnt import Learnt
+from mflno.multifidelity import Learnt, Surrogate
 from mflno.report.blocks import (
     COLOURS,
     Block,

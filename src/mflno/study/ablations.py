@@ -20,8 +20,7 @@ from scipy.stats import pearsonr, spearmanr
 
 import mflno
 from mflno.bayes import All, Constant, Drift, Mixture, Paper, ReplicaExchange, relative_error
-from mflno.multifidelity.forms import LNO, Site
-from mflno.multifidelity.learnt import Learnt
+from mflno.multifidelity import LNO, Learnt, Site
 from mflno.operators import LaplaceOperator, Packing, Spectrum
 from mflno.seeds import torch_stream
 from mflno.study.cells import Cell, Row, Shelf, digits, machine

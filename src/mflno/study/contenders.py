@@ -5,12 +5,18 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from mflno.bayes import Cold, Inference
-from mflno.multifidelity import METHODS, Data, Method, method_named
-from mflno.multifidelity.deeponets import MFDeepONet
-from mflno.multifidelity.gauss_newton import GaussNewton
-from mflno.multifidelity.hf_lno import HFLNO
-from mflno.multifidelity.lf_lno import LFLNO
-from mflno.multifidelity.mflno import MFLNO, Stages
+from mflno.multifidelity import (
+    HFLNO,
+    LFLNO,
+    METHODS,
+    MFLNO,
+    Data,
+    GaussNewton,
+    Method,
+    MFDeepONet,
+    Stages,
+    method_named,
+)
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import torch
 
-from mflno.multifidelity.channels import scaled_cases
-from mflno.multifidelity.law import Data
-from mflno.multifidelity.mflno import MFLNO
-from mflno.multifidelity.network_law import chained
+from mflno.multifidelity import MFLNO, Data, chained, scaled_cases
 from mflno.problems import candidate_cases, problem_named, random_cases
 from mflno.sampling import sample
 from mflno.seeds import numpy_stream

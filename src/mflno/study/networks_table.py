@@ -4,10 +4,7 @@ import numpy as np
 import torch
 
 from mflno.errors import ArgumentError
-from mflno.multifidelity.channels import Channels, parameter_channels
-from mflno.multifidelity.deeponets import MFDeepONet
-from mflno.multifidelity.forms import Mixed, Site
-from mflno.multifidelity.mflno import MFLNO
+from mflno.multifidelity import MFLNO, Channels, MFDeepONet, Mixed, Site, parameter_channels
 from mflno.operators import Spectrum, count_parameters
 from mflno.problems import Problem, problem_named
 from mflno.study.cells import Row

@@ -25,12 +25,12 @@ from mflno.operators import (
     LaplaceOperator,
     Packing,
     Spectrum,
+    basis,
     build_operator,
     chain_forward,
     count_parameters,
     identity,
 )
-from mflno.operators.quadrature import basis
 from mflno.seeds import numpy_stream, torch_stream
 from mflno.shapes import Float
 

@@ -19,11 +19,16 @@ import numpy as np
 import torch
 
 from mflno.data import Trajectories
-from mflno.multifidelity.deeponets import MFDeepONet, ResidualDeepONet, deep_ensemble
-from mflno.multifidelity.hf_lno import HFLNO
-from mflno.multifidelity.law import Data, Predictor
-from mflno.multifidelity.lf_lno import LFLNO
-from mflno.multifidelity.mflno import MFLNO
+from mflno.multifidelity import (
+    HFLNO,
+    LFLNO,
+    MFLNO,
+    Data,
+    MFDeepONet,
+    Predictor,
+    ResidualDeepONet,
+    deep_ensemble,
+)
 from mflno.problems import Problem, problem_named, study_cases
 from mflno.sampling import sample
 from mflno.seeds import numpy_stream
