@@ -10,10 +10,9 @@ from typing import cast
 import numpy as np
 from numpy import ndarray
 
-from mflno.data import Level, Parameter
 from mflno.errors import ArgumentError
 from mflno.multifidelity import Auto, Data, Law, Method, MovingMFLNO, Predictor, left_out_law
-from mflno.problems import Problem
+from mflno.problems import Wrapped
 from mflno.seeds import numpy_stream
 from mflno.shapes import Float
 
@@ -21,44 +20,8 @@ NEEDY = "line", "mflno-networks", "mf-deeponet-residual"
 """Methods known to solve lower levels to answer; any other that does is refused at its fit."""
 
 
-@dataclass(frozen=True)
-class Bought:
-    """A problem as its surrogate sees it: no level can be solved at will.
-
-    Args:
-        whole: The problem.
-    """
-
-    whole: Problem
-
-    @property
-    def name(self) -> str:
-        """That of the whole."""
-        return self.whole.name
-
-    @property
-    def version(self) -> str:
-        """That of the whole."""
-        return self.whole.version
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """Those of the whole."""
-        return tuple(self.whole.parameters)
-
-    @property
-    def levels(self) -> tuple[Level, ...]:
-        """Those of the whole."""
-        return tuple(self.whole.levels)
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Those of the whole."""
-        return tuple(self.whole.outputs)
-
-    def inputs(self, case: Float[ndarray, " P"], level: int) -> Float[ndarray, "C T"]:
-        """The forcing, which costs nothing."""
-        return self.whole.inputs(case, level)
+class Bought(Wrapped):
+    """A problem as its surrogate sees it: no level can be solved at will."""
 
     def solve(self, case: Float[ndarray, " P"], level: int) -> Float[ndarray, "O T"]:
         """Refuse."""

@@ -34,6 +34,7 @@ from mflno.problems.problem import Problem
 from mflno.problems.readers import Output
 from mflno.problems.toml_form import problem_from_toml
 from mflno.problems.umbridge import UmBridge
+from mflno.problems.wrapped import Wrapped
 
 if TYPE_CHECKING:
     from mflno.problems.beam import Beam, full_beam
@@ -99,6 +100,7 @@ __all__ = [
     "PythonFunction",
     "Split",
     "UmBridge",
+    "Wrapped",
     "candidate_cases",
     "checked_case",
     "checked_cases",

@@ -7,7 +7,7 @@ seed are the same, and the middle level is run at them and at more of the same d
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ from numpy import ndarray
 
 from mflno.active import Maximin, View, scaled
 from mflno.bayes import relative_error
-from mflno.data import Level, Parameter, Trajectories
+from mflno.data import Level, Trajectories
 from mflno.errors import ArgumentError
 from mflno.multifidelity import Data, Method, Query, method_named
-from mflno.problems import Problem, problem_named, study_cases
+from mflno.problems import Problem, Wrapped, problem_named, study_cases
 from mflno.sampling import sample
 from mflno.seeds import numpy_stream
 from mflno.shapes import Float, Int
@@ -26,36 +26,13 @@ from mflno.shapes import Float, Int
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Ends:
+class Ends(Wrapped):
     """A problem of three levels without the one between."""
-
-    whole: Problem
-
-    @property
-    def name(self) -> str:
-        """That of the whole."""
-        return self.whole.name
-
-    @property
-    def version(self) -> str:
-        """That of the whole."""
-        return self.whole.version
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """Those of the whole."""
-        return self.whole.parameters
 
     @property
     def levels(self) -> tuple[Level, ...]:
         """The first and the last."""
         return self.whole.levels[0], self.whole.levels[-1]
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Those of the whole."""
-        return self.whole.outputs
 
     def inputs(self, case: Float[ndarray, " P"], level: int) -> Float[ndarray, "C T"]:
         """The forcing."""
