@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from mflno.errors import ArgumentError
-from mflno.multifidelity import Auto, Data, Law, Method, MovingMFLNO, Predictor, left_out_law
+from mflno.multifidelity import Auto, Data, Law, Method, Predictor, left_out_law
 from mflno.problems import Wrapped
 from mflno.seeds import numpy_stream
 from mflno.shapes import Float
@@ -68,6 +68,6 @@ class Thrifty:
 
 def thrifty(method: Method) -> Method:
     """The method held to what was bought; of a method that tries several, each."""
-    if isinstance(method, Auto | MovingMFLNO):
+    if isinstance(method, Auto):
         return replace(method, methods={k: thrifty(m) for k, m in method.methods.items()})
     return cast(Method, Thrifty(method))
